@@ -20,7 +20,7 @@ import {
   seeText,
   tileOf,
 } from './console-kit.ts';
-import { holdQuestions } from './console-views.ts';
+import { holdRequests } from './console-views.ts';
 
 const roomAddress = (url: string, roomId: string) => `${url}/#/room/${roomId}`;
 
@@ -146,9 +146,9 @@ test('a user who rejoins during a late leave request is in the room; a user who 
   await logIntoRoom(page);
   await enter(page, 'Ada');
   const [before] = await peers();
-  const goodbyes = await holdQuestions(page, /\/room\/again\/peer\//);
+  const goodbyes = await holdRequests(page, /\/room\/again\/peer\//);
   await page.click(byId('leave'));
-  await goodbyes.asked();
+  await goodbyes.arrived();
   await page.click(byId('rejoin'));
   await page.click(byId('join'));
   await page.locator(byId('join')).filter({ hasText: 'Joining…' }).waitFor();
@@ -160,9 +160,9 @@ test('a user who rejoins during a late leave request is in the room; a user who 
   await page.click(byId('leave'));
   await eventually('participants in the room: 0', async () => (await peers()).length === 0);
   await page.click(byId('rejoin'));
-  const joining = await holdQuestions(page, /\/room\/again\/peer$/);
+  const joining = await holdRequests(page, /\/room\/again\/peer$/);
   await page.click(byId('join'));
-  await joining.asked();
+  await joining.arrived();
   await page.goto(`${url}/#/`);
   await page.waitForSelector('[data-room="again"]');
   const gone = page.waitForResponse((response) => response.request().method() === 'DELETE');

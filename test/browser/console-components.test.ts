@@ -10,7 +10,7 @@ import { makeTone, makeVideo } from '../kit/media/media-files.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import { byId, deadline, enter, heardFrequency, hearsNothing, launch, openConsole, overflow, seeText, tileOf } from './console-kit.ts';
-import { holdQuestions } from './console-views.ts';
+import { holdRequests } from './console-views.ts';
 
 /** Longer than all checks on a busy machine, because a file is played once and then removed. */
 const seconds = 240;
@@ -139,11 +139,11 @@ test('fields that are changed while a component is being added are kept for the 
   await page.fill(byId('login-token'), apiToken);
   await page.click(byId('login-submit'));
   await page.click(byId('components'));
-  const questions = await holdQuestions(page, /\/room\/fixture\/component$/);
+  const requests = await holdRequests(page, /\/room\/fixture\/component$/);
   await add(page, 'green.h264', '30');
-  await questions.asked();
+  await requests.arrived();
   await page.fill(byId('option-filePath'), 'tone.ogg');
-  await questions.end();
+  await requests.end();
   await row(page, 'File: green.h264').waitFor();
   await page.waitForSelector(`${byId('add-component')}:enabled`);
   assert.equal(await page.inputValue(byId('option-filePath')), 'tone.ogg');

@@ -6,7 +6,7 @@ import type { ApiClient } from '../kit/answers/api-client.ts';
 import { eventuallyIn } from '../kit/browser/browser.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import { byId, launch, seeText, windows } from './console-kit.ts';
-import { drawnRooms, lookAt, openPart } from './console-views.ts';
+import { checkPage, drawnRooms, openPart } from './console-views.ts';
 
 const rooms = 300;
 /** Of 300 rows; a window of 900 px shows about 20. */
@@ -57,7 +57,7 @@ for (const viewport of windows) {
     await page.keyboard.press('End');
     await eventuallyIn(page, isInSight(nameOf(rooms - 1)));
     await eventuallyIn(page, windowIsFull);
-    await lookAt(page, 'rooms-many');
+    await checkPage(page, 'rooms-many');
     await page.keyboard.press('Home');
     await eventuallyIn(page, isInSight(nameOf(0)));
     await eventuallyIn(page, windowIsFull);
@@ -116,18 +116,18 @@ test('Tab moves through the rows of a long list in order, and a row that is scro
 test('a long list keeps its scroll position while rooms above are added and removed', async (t) => {
   const { page, api } = await openList(t, windows[1]);
   await page.evaluate('window.scrollTo(0, document.documentElement.scrollHeight / 2)');
-  const looked = `[data-room="${nameOf(rooms / 2)}"]`;
-  await page.waitForSelector(looked);
-  await page.locator(looked).evaluate((row) => row.scrollIntoView({ block: 'center' }));
+  const middle = `[data-room="${nameOf(rooms / 2)}"]`;
+  await page.waitForSelector(middle);
+  await page.locator(middle).evaluate((row) => row.scrollIntoView({ block: 'center' }));
   await eventuallyIn(page, windowIsFull);
-  const top = `document.querySelector('${looked}').getBoundingClientRect().top`;
+  const top = `document.querySelector('${middle}').getBoundingClientRect().top`;
   const stays = `Math.abs(${top} - ${await page.evaluate<number>(top)}) <= 2`;
   for (let index = 0; index < 30; index += 1) await api.delete(`/room/${nameOf(index)}`);
-  await eventuallyIn(page, `document.querySelector('${looked}').getAttribute('aria-rowindex') === '${rooms / 2 + 2 - 30}'`);
+  await eventuallyIn(page, `document.querySelector('${middle}').getAttribute('aria-rowindex') === '${rooms / 2 + 2 - 30}'`);
   await eventuallyIn(page, windowIsFull);
   await eventuallyIn(page, stays);
   for (let index = 0; index < 30; index += 1) await api.post('/room', { roomId: `a-${index}` });
-  await eventuallyIn(page, `document.querySelector('${looked}').getAttribute('aria-rowindex') === '${rooms / 2 + 2}'`);
+  await eventuallyIn(page, `document.querySelector('${middle}').getAttribute('aria-rowindex') === '${rooms / 2 + 2}'`);
   await eventuallyIn(page, windowIsFull);
   await eventuallyIn(page, stays);
 });

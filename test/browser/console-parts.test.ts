@@ -6,7 +6,7 @@ import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { startNodePair } from '../kit/processes/node-pair.ts';
 import { apiToken, type StartedNode, startNode } from '../kit/processes/start-node.ts';
 import { byId, launch, openConsole, overflow, seeText, tabTo, windows } from './console-kit.ts';
-import { addressesOf, drawnRooms, lookAt, openPart } from './console-views.ts';
+import { addressesOf, checkPage, drawnRooms, openPart } from './console-views.ts';
 
 /** Adds a connected peer with this name. */
 async function join(t: TestContext, node: StartedNode, roomId: string, name: string): Promise<void> {
@@ -46,10 +46,10 @@ test('the list of rooms fits every window and shows untrusted names as text', as
   assert.equal(await page.locator('[data-room="plain"] bdi').first().textContent(), hostileNames.html);
   assert.equal(await page.locator('table img, table b').count(), 0);
   assert.match((await cells(page, '[data-room="plain"]')).join('|'), /0 of 20.*1 invited.*H\.264/s);
-  await lookAt(page, 'rooms');
+  await checkPage(page, 'rooms');
   await page.click(byId('create-room'));
   await page.selectOption('select[name=maxPeers-choice]', 'value');
-  await lookAt(page, 'rooms-new');
+  await checkPage(page, 'rooms-new');
   assert.equal(
     await page
       .locator(`dialog ${byId('copy-curl')}`)
@@ -60,7 +60,7 @@ test('the list of rooms fits every window and shows untrusted names as text', as
   await page.keyboard.press('Escape');
   await page.locator(`${strange} ${byId('remove-room')}`).click();
   await page.getByText('4 participants will be disconnected.').waitFor();
-  await lookAt(page, 'rooms-end');
+  await checkPage(page, 'rooms-end');
   await page.keyboard.press('Escape');
   await page.fill(byId('search'), 'PLAIN');
   await page.waitForSelector(strange, { state: 'detached' });
@@ -141,13 +141,13 @@ test('a node is drained and its drain cancelled by keyboard, after the console s
   const row = `[data-node="${name}"]`;
   await page.locator(row).getByText('Accepting rooms').waitFor();
   await seeText(page, 'facts', '2 nodes · 1 room');
-  await lookAt(page, 'cluster');
+  await checkPage(page, 'cluster');
   await page.locator(`${row} ${byId('drain')}`).focus();
   await page.keyboard.press('Enter');
   await page.getByText('New rooms will be created on the one other node that accepts rooms.').waitFor();
   await page.getByText('1 room with 1 participant continues until everyone has left').waitFor();
   await page.getByText('Rooms with participants will be closed in 10 minutes').waitFor();
-  await lookAt(page, 'cluster-drain');
+  await checkPage(page, 'cluster-drain');
   await tabTo(page, 'drain-minutes');
   await page.keyboard.type('x');
   assert.equal(await page.locator(byId('confirm')).isDisabled(), true);
@@ -164,7 +164,7 @@ test('a node is drained and its drain cancelled by keyboard, after the console s
   assert.ok(left > 80 * 60_000 && left <= 90 * 60_000, `${left} ms`);
   await tabTo(page, 'cancel-drain');
   await page.keyboard.press('Enter');
-  await seeText(page, 'cancel-sentences', 'The deadline of its 1 room is removed');
+  await seeText(page, 'cancel-impact', 'The deadline of its 1 room is removed');
   await tabTo(page, 'confirm');
   await page.keyboard.press('Enter');
   await page.waitForSelector(`${row}[data-state="accepting"]`);
@@ -185,7 +185,7 @@ test('the Health page shows the state of the node and the effective configuratio
   const { page, complaints } = await openPart(browser, { url: node.url, token: apiToken, hash: '#/health' });
   await seeText(page, 'facts', 'accepting rooms · standalone');
   await page.waitForSelector(byId('config-row'));
-  await lookAt(page, 'health');
+  await checkPage(page, 'health');
   const drain = page.locator('[data-name="SVC_DRAIN_TIMEOUT"]');
   assert.match((await drain.textContent()) ?? '', /77[\s\S]*Environment/);
   assert.match((await page.locator('[data-name="SVC_SERVER_API_TOKEN"]').textContent()) ?? '', /hidden/);

@@ -11,7 +11,7 @@ import { addFiles, makeResources } from '../kit/processes/resources-folder.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import { byId, launch, seeText, tabTo } from './console-kit.ts';
 import { fileOf, hears, idOf, madeTrack, reportOf, seesGreen, startRecording, waitForTracks } from './console-recording-kit.ts';
-import { addressesOf, holdQuestions, lookAt, openPart, standsStill } from './console-views.ts';
+import { addressesOf, checkPage, holdRequests, openPart, waitUntilStopped } from './console-views.ts';
 
 const list = '#/recordings';
 
@@ -26,7 +26,7 @@ test('a recording is found, opened, played, downloaded and deleted with the keyb
   await waitForTracks(api, id, 2_000);
   await stop();
   await seeText(page, 'recording-row', 'finished');
-  await lookAt(page, 'recordings');
+  await checkPage(page, 'recordings');
 
   await tabTo(page, 'recording-link');
   await page.keyboard.press('Enter');
@@ -35,17 +35,17 @@ test('a recording is found, opened, played, downloaded and deleted with the keyb
   await seeText(page, 'track-row', '640×360');
   await seeText(page, 'track-row', 'OPUS');
   await seeText(page, 'report-facts', id);
-  await lookAt(page, 'recording');
+  await checkPage(page, 'recording');
 
   await page.focus(`[data-kind="video"] ${byId('play')}`);
   await page.keyboard.press('Enter');
   await seesGreen(page);
-  await lookAt(page, 'recording-video');
+  await checkPage(page, 'recording-video');
   await page.focus(`[data-kind="audio"] ${byId('play')}`);
   await page.keyboard.press('Enter');
   await page.waitForSelector(`audio${byId('media')}`);
   await hears(page, 660);
-  await lookAt(page, 'recording-audio');
+  await checkPage(page, 'recording-audio');
   await page.focus(`[data-kind="audio"] ${byId('play')}`);
   const { tracks } = (await api.get(`/recording/${id}`)).body as { tracks: { type: string; file: string }[] };
   const file = tracks.find(({ type }) => type === 'audio')?.file ?? '';
@@ -62,7 +62,7 @@ test('a recording is found, opened, played, downloaded and deleted with the keyb
   await page.focus(byId('delete-recording'));
   await page.keyboard.press('Enter');
   await seeText(page, 'what-goes', `This deletes 2 tracks (1 audio, 1 video) and the report of ${id}`);
-  await lookAt(page, 'recording-delete');
+  await checkPage(page, 'recording-delete');
   await tabTo(page, 'confirm');
   await page.keyboard.press('Enter');
   await page.waitForSelector(byId('no-recordings'));
@@ -88,7 +88,7 @@ test('a saved stream is played', async (t) => {
   await page.click(byId('play-stream'));
   await seesGreen(page);
   await hears(page, 660);
-  await lookAt(page, 'recording-stream');
+  await checkPage(page, 'recording-stream');
   assert.ok(addresses.some((address) => address.includes('.m4s')));
   assert.ok(!addresses.some((address) => address.includes(apiToken)), 'no URL contains the API token');
   await page.click(byId('player-close'));
@@ -130,7 +130,7 @@ test('a report with hostile content is shown as text, and an invalid report is n
   const { page, complaints } = await openPart(await launch(t), { url: node.url, token: apiToken, hash: list });
   await seeText(page, 'recording-row', 'upload failed');
   await seeText(page, 'recording-row', 'broken');
-  await lookAt(page, 'recordings-hostile');
+  await checkPage(page, 'recordings-hostile');
   await page.locator(byId('recording-link')).filter({ hasText: 'hostile' }).click();
   await seeText(page, 'upload-problem', '<b>The bucket does not exist</b>');
   await page
@@ -141,7 +141,7 @@ test('a report with hostile content is shown as text, and an invalid report is n
   await seeText(page, 'track-row', 'AV1 is not recorded');
   await page.click(byId('play'));
   await seeText(page, 'player-problem', 'This browser cannot play this file (VP8 in WebM)');
-  await lookAt(page, 'recording-hostile');
+  await checkPage(page, 'recording-hostile');
   assert.equal(await page.locator('.shell-main img').count(), 0);
   assert.equal(await page.title(), `${hostile.id} · Mediarooms`);
   for (const id of [broken.id, idOf('never', 3)]) {
@@ -204,16 +204,16 @@ test('an unreachable node is reported in the list of recordings until it respond
   await seeText(page, 'recording-row', 'elsewhere');
   // After ten seconds without a response the node is lost and no longer reported, so it is stopped just before the request, and the next
   // request is held until all is checked.
-  const questions = await holdQuestions(page, /\/recording\?details=/);
-  await questions.asked();
+  const requests = await holdRequests(page, /\/recording\?details=/);
+  await requests.arrived();
   holder.kill('SIGSTOP');
   t.after(() => holder.kill('SIGCONT'));
-  await standsStill(holder.pid);
-  questions.pass();
+  await waitUntilStopped(holder.pid);
+  requests.pass();
   await page.locator(byId('incomplete')).filter({ hasText: held }).waitFor();
-  await lookAt(page, 'recordings-incomplete');
+  await checkPage(page, 'recordings-incomplete');
   holder.kill('SIGCONT');
-  await questions.end();
+  await requests.end();
   await page.locator(byId('incomplete')).waitFor({ state: 'detached' });
   await seeText(page, 'recording-row', 'elsewhere');
 });

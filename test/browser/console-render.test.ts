@@ -9,7 +9,7 @@ import { startS3Server } from '../kit/processes/s3-server.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import { byId, launch, seeText } from './console-kit.ts';
 import { fileOf, idOf, madeTrack, reportOf, seesGreen, startRecording, waitForTracks } from './console-recording-kit.ts';
-import { lookAt, openPart } from './console-views.ts';
+import { checkPage, openPart } from './console-views.ts';
 import { waitUntil } from './guest-kit.ts';
 
 /** Rendering has low priority, so it is slow next to a browser. */
@@ -25,13 +25,13 @@ test('a recording is rendered to MP4, played, downloaded and deleted with it; a 
   await page.click(byId('render-open'));
   await page.selectOption(byId('render-size'), '640');
   await page.selectOption(byId('render-layout'), 'single');
-  await lookAt(page, 'recording-render');
+  await checkPage(page, 'recording-render');
   await page.click(byId('render-start'));
   await page.waitForSelector(`${byId('render')}[data-state="done"]`, timeoutOptions);
   await seeText(page, 'render', '640×360');
   await page.click(byId('play-rendered'));
   await seesGreen(page);
-  await lookAt(page, 'recording-rendered');
+  await checkPage(page, 'recording-rendered');
   const downloaded = page.waitForEvent('download');
   await page.click(byId('download-rendered'));
   assert.deepEqual(await readFile(await (await downloaded).path()), await readFile(join(resources, 'recordings', id, 'rendered.mp4')));
@@ -46,7 +46,7 @@ test('a recording is rendered to MP4, played, downloaded and deleted with it; a 
   await page.click(byId('render-open'));
   await page.click(byId('render-start'));
   await page.waitForSelector(byId('render-failed'), timeoutOptions);
-  await lookAt(page, 'recording-render-failed');
+  await checkPage(page, 'recording-render-failed');
 });
 
 test('an interrupted recording is rendered from S3', options, async (t) => {
@@ -68,11 +68,11 @@ test('an interrupted recording is rendered from S3', options, async (t) => {
   const { page, complaints } = await openPart(await launch(t), { url: node.url, token: apiToken, hash: `#/recordings/${left.id}` });
   await page.getByText('interrupted').waitFor();
   await seeText(page, 'render', 'Its node is not in the cluster');
-  await lookAt(page, 'recording-left');
+  await checkPage(page, 'recording-left');
   await page.getByText('All recordings').click();
   await seeText(page, 'recording-row', 'interrupted');
   await seeText(page, 'facts', '1 recording');
-  await lookAt(page, 'recordings-left');
+  await checkPage(page, 'recordings-left');
   await page.click(byId('recording-link'));
   await page.click(byId('render-open'));
   await page.click(byId('render-start'));

@@ -24,7 +24,7 @@ import {
   tabTo,
   tileOf,
 } from './console-kit.ts';
-import { lookAt } from './console-views.ts';
+import { checkPage } from './console-views.ts';
 
 const run = promisify(execFile);
 const readToken = `read-${apiToken}`;
@@ -41,7 +41,7 @@ async function openRoom(browser: Browser, url: string, roomId: string, token = a
 }
 
 const peer = (page: Page, name: string) => page.locator(`${byId('peer')}[data-name=${JSON.stringify(name)}]`);
-const component = (page: Page, kind: string) => page.locator(`${byId('component-row')}[data-kind="${kind}"]`);
+const component = (page: Page, type: string) => page.locator(`${byId('component-row')}[data-type="${type}"]`);
 const open = (entry: ReturnType<Page['locator']>) => entry.locator('summary').first().click();
 
 async function peerOf(api: ApiClient, roomId: string, name: string) {
@@ -86,7 +86,7 @@ test('peers are shown with stats and charts, and are muted, unpublished, restric
   await eventuallyMatches('the chart', () => chart.getAttribute('aria-label'), /^Sends: now [\d.]+ [kM]b\/s/);
   await eventuallyMatches('the facts', () => entry.locator(byId('peer-facts')).textContent(), /↑ [\d.]+ [kM]b\/s.*ms/);
   await eventuallyMatches('the quality', () => entry.locator(byId('quality')).getAttribute('data-quality'), /^(excellent|good|poor|bad)$/);
-  await lookAt(page, 'room-peers');
+  await checkPage(page, 'room-peers');
 
   const camera = entry.locator(`${byId('track')}[data-kind="video"]`);
   const microphone = entry.locator(`${byId('track')}[data-kind="audio"]`);
@@ -144,19 +144,19 @@ test('components of each type are added by generated forms, with the error messa
 
   await page.click(byId('components'));
   await page.waitForSelector(byId('no-components'));
-  await page.click(byId('kind-file'));
+  await page.click(byId('type-file'));
   await fill('filePath', 'missing.ogg');
   await page.click(byId('add-component'));
   await seeText(page, 'component-problem', 'File not found');
 
-  await page.click(byId('kind-hls'));
+  await page.click(byId('type-hls'));
   assert.equal(await page.isChecked(byId('option-lowLatency')), true);
   assert.equal(await page.getAttribute(byId('option-framerate'), 'placeholder'), '24');
   await fill('width', '641');
   await page.click(byId('add-component'));
   await seeText(page, 'component-problem', 'Expected width to be even, got: 641.');
   await eventuallyIn(page, `document.activeElement?.dataset.testid === 'option-width' && document.activeElement.ariaInvalid === 'true'`);
-  await lookAt(page, 'room-add-stream');
+  await checkPage(page, 'room-add-stream');
   await fill('width', '640');
   await fill('height', '360');
   await page.selectOption(byId('option-subscribeMode'), 'manual');
@@ -180,11 +180,11 @@ test('components of each type are added by generated forms, with the error messa
   await seeText(page, 'subscribed', '1 subscribed.');
   assert.equal(await page.getAttribute(byId('watch'), 'href'), '#/watch/fixture');
 
-  await page.click(byId('kind-recording'));
+  await page.click(byId('type-recording'));
   await page.click(byId('add-component'));
   await component(page, 'recording').waitFor();
 
-  await page.click(byId('kind-sip'));
+  await page.click(byId('type-sip'));
   await fill('registrarCredentials.address', 'nowhere at all');
   await fill('registrarCredentials.username', account.username);
   await fill('registrarCredentials.password', account.password);
@@ -218,7 +218,7 @@ test('components of each type are added by generated forms, with the error messa
   await page.click(byId('digits-send'));
   await eventuallyIn(page, `document.querySelector('${byId('digits')}')?.value === ''`);
   assert.equal(await page.locator(byId('action-problem')).count(), 0);
-  await lookAt(page, 'room-components');
+  await checkPage(page, 'room-components');
   await page.click(byId('hang-up'));
   await page.waitForSelector(byId('phone-call'), { state: 'detached' });
 
@@ -266,7 +266,7 @@ test('events are shown from the start of the room, filtered, paused and resumed;
       .then((text) => JSON.parse(text ?? '').metadata.name),
     name,
   );
-  await lookAt(page, 'room-events');
+  await checkPage(page, 'room-events');
 
   await page.selectOption(byId('event-group'), 'Room');
   await eventuallyIn(page, `document.querySelectorAll('${byId('event')}').length === 1`);
@@ -280,7 +280,7 @@ test('events are shown from the start of the room, filtered, paused and resumed;
   assert.ok((await entry.getAttribute('data-name'))?.startsWith('<img src=x'));
   await entry.getByText('Metadata').click();
   assert.equal(JSON.parse((await entry.locator(byId('metadata')).textContent()) ?? '').name, name);
-  await lookAt(page, 'room-hostile-names');
+  await checkPage(page, 'room-hostile-names');
   assert.equal(await page.title(), 'log · Mediarooms');
   assert.equal(await page.locator('.room-panel img').count(), 0);
   assert.deepEqual(complaints, []);
@@ -299,7 +299,7 @@ test('a read-only token can view the room page and change nothing', async (t) =>
   await peer(page, 'Ada').locator(byId('remove-peer')).click({ force: true });
   assert.equal(await page.locator(byId('confirm')).count(), 0);
   assert.equal(await peer(page, 'Ada').locator(byId('remove-peer')).getAttribute('aria-disabled'), 'true');
-  await lookAt(page, 'room-read-only');
+  await checkPage(page, 'room-read-only');
   await page.click(byId('components'));
   await open(component(page, 'hls'));
   await component(page, 'hls').locator(byId('remove-component')).click({ force: true });

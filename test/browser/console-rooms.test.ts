@@ -5,7 +5,7 @@ import { eventuallyIn } from '../kit/browser/browser.ts';
 import { stablePort, startNodeProcess } from '../kit/processes/node-process.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import { byId, launch, logIn, logInByKeys, openConsole, overflow, seeText, tabTo } from './console-kit.ts';
-import { holdQuestions } from './console-views.ts';
+import { holdRequests } from './console-views.ts';
 
 test('the console requires the API token, rejects an invalid one, and stores it for the tab only', async (t) => {
   const node = await startNode(t);
@@ -108,14 +108,14 @@ test('a response to a closed dialog does not close another one', async (t) => {
   const { page, complaints } = await openConsole(await launch(t), url);
   await logIn(page, apiToken);
   await page.click(byId('remove-room'));
-  const questions = await holdQuestions(page, /\/room\/ended$/);
+  const requests = await holdRequests(page, /\/room\/ended$/);
   await page.click(byId('confirm'));
-  await questions.asked();
+  await requests.arrived();
   await page.keyboard.press('Escape');
   await page.click(byId('create-room'));
   await page.fill(byId('room-id'), 'filled-in-meanwhile');
   const answered = page.waitForResponse(/\/room\/ended$/);
-  await questions.end();
+  await requests.end();
   await answered;
   await seeText(page, 'no-rooms', 'No rooms yet');
   assert.equal(await page.inputValue(byId('room-id')), 'filled-in-meanwhile');

@@ -22,18 +22,18 @@ const window = { width: 1440, height: 900 };
 const maxBytes = 300_000;
 
 const ada: Portrait = { wall: ['#3b4a5a', '#27313d'], skin: '#e8b894', hair: '#5b3a29', shirt: '#2f9e8f', length: 0.8 };
-const others: readonly { peerId: string; name: string; speaks: boolean; muted: boolean; look: Portrait }[] = [
+const others: readonly { peerId: string; name: string; speaks: boolean; muted: boolean; portrait: Portrait }[] = [
   {
     ...{ peerId: 'priya', name: 'Priya Raman', speaks: true, muted: false },
-    look: { wall: ['#7d5a4f', '#3f2f38'], skin: '#b97f57', hair: '#1d1716', shirt: '#d9a441', length: 1 },
+    portrait: { wall: ['#7d5a4f', '#3f2f38'], skin: '#b97f57', hair: '#1d1716', shirt: '#d9a441', length: 1 },
   },
   {
     ...{ peerId: 'jonas', name: 'Jonas Weber', speaks: false, muted: true },
-    look: { wall: ['#4d6650', '#26352c'], skin: '#f0c6a4', hair: '#c89b5a', shirt: '#4a5d8f', length: 0 },
+    portrait: { wall: ['#4d6650', '#26352c'], skin: '#f0c6a4', hair: '#c89b5a', shirt: '#4a5d8f', length: 0 },
   },
   {
     ...{ peerId: 'mina', name: 'Mina Okafor', speaks: false, muted: false },
-    look: { wall: ['#55507a', '#2a2840'], skin: '#7a4f36', hair: '#14100f', shirt: '#c2574f', length: 0.6 },
+    portrait: { wall: ['#55507a', '#2a2840'], skin: '#7a4f36', hair: '#14100f', shirt: '#c2574f', length: 0.6 },
   },
 ];
 
@@ -53,7 +53,7 @@ test('the screenshot in the README matches the current console: a room with its 
   }
   const browser = await launch(t);
   const pageUrl = await servePlainPage(t);
-  for (const { look, ...person } of others) {
+  for (const { portrait, ...person } of others) {
     const { body } = await api.post(`/room/${roomId}/peer`, { type: 'webrtc', peerId: person.peerId, metadata: { name: person.name } });
     const page = await (await browser.newContext()).newPage();
     await page.addInitScript(installPortraits);
@@ -68,7 +68,7 @@ test('the screenshot in the README matches the current console: a room with its 
         const microphone = await entered.room.publish(portraits.microphone(speaks), { metadata: { source: 'microphone' } });
         if (muted) await microphone.pause();
       },
-      [{ url: `ws://${body.data.peer_websocket_url}`, token: body.data.token }, person, look] as const,
+      [{ url: `ws://${body.data.peer_websocket_url}`, token: body.data.token }, person, portrait] as const,
     );
   }
 

@@ -29,7 +29,7 @@ export async function openPart(
 }
 
 /** Checks overflow and accessibility of the current page on a phone and a screen, light and dark. Ends with a light screen. */
-export async function lookAt(page: Page, name: string): Promise<void> {
+export async function checkPage(page: Page, name: string): Promise<void> {
   for (const size of screenshots ? [widest, ...windows] : windows) {
     await page.setViewportSize(size);
     for (const colorScheme of ['dark', 'light'] as const) {
@@ -69,9 +69,9 @@ export function addressesOf(page: Page): string[] {
   return addresses;
 }
 
-export type HeldQuestions = {
+export type HeldRequests = {
   /** Resolves when a request is held. */
-  asked: () => Promise<void>;
+  arrived: () => Promise<void>;
   /** Releases the held request; later ones are held. */
   pass: () => void;
   /** Releases all requests from now on. */
@@ -79,7 +79,7 @@ export type HeldQuestions = {
 };
 
 /** Holds requests of the page to matching URLs. */
-export async function holdQuestions(page: Page, address: RegExp): Promise<HeldQuestions> {
+export async function holdRequests(page: Page, address: RegExp): Promise<HeldRequests> {
   const waiting: (() => void)[] = [];
   const hold = async (route: Route) => {
     await new Promise<void>((go) => waiting.push(go));
@@ -88,7 +88,7 @@ export async function holdQuestions(page: Page, address: RegExp): Promise<HeldQu
   };
   await page.route(address, hold);
   return {
-    asked: () => waitUntil(async () => waiting.length > 0, `a request to ${address} is held`),
+    arrived: () => waitUntil(async () => waiting.length > 0, `a request to ${address} is held`),
     pass: () => waiting.shift()?.(),
     end: async () => {
       await page.unroute(address, hold);
@@ -98,7 +98,7 @@ export async function holdQuestions(page: Page, address: RegExp): Promise<HeldQu
 }
 
 /** Resolves when a process has stopped after SIGSTOP; until then it may still respond. */
-export function standsStill(pid: number): Promise<void> {
+export function waitUntilStopped(pid: number): Promise<void> {
   return waitUntil(async () => /\) T /.test(await readFile(`/proc/${pid}/stat`, 'utf8')), `process ${pid} is stopped`);
 }
 

@@ -6,7 +6,7 @@ import { eventuallyIn } from '../kit/browser/browser.ts';
 import { stablePort, startNodeProcess } from '../kit/processes/node-process.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import { byId, launch, logInByKeys, openConsole, seeText, tabTo, tileOf } from './console-kit.ts';
-import { lookAt, tokenFile } from './console-views.ts';
+import { checkPage, tokenFile } from './console-views.ts';
 import { makeShow, phase, plays, seesAda, startByKeys, timeoutMs, watch } from './console-watch-kit.ts';
 
 const streams = { SVC_COMPONENTS_USED: 'hls' };
@@ -37,7 +37,7 @@ test('after a restart the Watch page reports the end of the room, and plays the 
   await page.waitForSelector(`${byId('status')}[data-state="live"]`);
   await phase(page, 'ended');
   assert.equal(await page.evaluate(`${video}.readyState >= 2 && ${video}.videoWidth`), 640, 'the last frame stays');
-  await lookAt(page, 'watch-room-ended');
+  await checkPage(page, 'watch-room-ended');
   const after = await makeShow(second);
   await after.stream();
   await after.publish(browser);

@@ -5,7 +5,7 @@ import { eventuallyIn } from '../kit/browser/browser.ts';
 import { startTcpProxy } from '../kit/network/tcp-proxy.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import { byId, launch, seeText, tileOf } from './console-kit.ts';
-import { lookAt } from './console-views.ts';
+import { checkPage } from './console-views.ts';
 import { makeShow, phase, plays, seesAda, startByKeys, watch } from './console-watch-kit.ts';
 
 const readToken = `read-${apiToken}`;
@@ -17,7 +17,7 @@ test('a stream is started, played next to the live room, and played again after 
   const browser = await launch(t);
   const { page, complaints } = await watch(browser, url);
   await page.waitForSelector(byId('watch-no-stream'));
-  await lookAt(page, 'watch-nothing');
+  await checkPage(page, 'watch-nothing');
   await startByKeys(page);
   const [started] = (await api.get('/room/show')).body.data.components;
   assert.equal(started.type, 'hls');
@@ -28,8 +28,8 @@ test('a stream is started, played next to the live room, and played again after 
   await publish(browser);
   await plays(page);
   // In one expression: during a stall there is no value.
-  const look = `(window.__latency = Number(document.querySelector('${byId('latency')}').dataset.milliseconds)) > 0`;
-  await eventuallyIn(page, look);
+  const isPlaying = `(window.__latency = Number(document.querySelector('${byId('latency')}').dataset.milliseconds)) > 0`;
+  await eventuallyIn(page, isPlaying);
   const latency = await page.evaluate<number>('window.__latency');
   t.diagnostic(`latency ${latency} ms`);
   assert.ok(latency < latencyBound, `${latency} ms`);
@@ -39,14 +39,14 @@ test('a stream is started, played next to the live room, and played again after 
     (each: { metadata: { name: string } }) => each.metadata.name !== 'Ada',
   );
   assert.deepEqual([watcher.permissions.publish, watcher.tracks], [[], []]);
-  await lookAt(page, 'watch-playing');
+  await checkPage(page, 'watch-playing');
   await page.click(byId('live-leave'));
   await page.waitForSelector(tileOf('Ada'), { state: 'detached' });
 
   await api.delete(`/room/show/component/${first}`);
   await seeText(page, 'stream-ended', 'The stream has ended.');
   await phase(page, 'ended');
-  await lookAt(page, 'watch-ended');
+  await checkPage(page, 'watch-ended');
   await stream();
   await plays(page);
   await page.waitForSelector(byId('stream-ended'), { state: 'detached' });

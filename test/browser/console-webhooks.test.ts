@@ -7,7 +7,7 @@ import { accept, reject, startReceiver } from '../kit/network/webhook-receiver.t
 import { stablePort, startNodeProcess } from '../kit/processes/node-process.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import { byId, launch, seeText, tabTo } from './console-kit.ts';
-import { holdQuestions, lookAt, openPart, standsStill } from './console-views.ts';
+import { checkPage, holdRequests, openPart, waitUntilStopped } from './console-views.ts';
 
 const hash = '#/webhooks';
 const row = (name: string, value: string) => `${byId(`${name}-row`)}[data-${name === 'letter' ? 'event' : name}="${value}"]`;
@@ -21,11 +21,11 @@ type Letter = { reason: string; event: { id: string; type: string; roomId: strin
 /** Resolves with the dead letters once there are `count`. */
 async function waitForLetters(api: ReturnType<typeof apiClient>, count: number): Promise<Letter[]> {
   let letters: Letter[] = [];
-  const look = async () => {
+  const poll = async () => {
     letters = (await api.get('/webhooks/dead')).body.data;
     return letters.length >= count;
   };
-  await eventually(() => `${letters.length} of ${count} dead letters`, look);
+  await eventually(() => `${letters.length} of ${count} dead letters`, poll);
   return letters;
 }
 
@@ -47,7 +47,7 @@ test('rejecting, unreachable and up-to-date receivers are shown without the path
   assert.ok(!(await page.content()).includes(key));
   const titles = await page.getByRole('table', { name: 'Receivers' }).getByRole('columnheader').allTextContents();
   assert.deepEqual(titles, ['Receiver', 'State', 'Pending', 'Rooms', 'Last error', 'Node']);
-  await lookAt(page, 'webhooks-receivers');
+  await checkPage(page, 'webhooks-receivers');
 
   refusing.answer(accept);
   silent.answer(accept);
@@ -69,19 +69,19 @@ test('dead letters are found, opened and redelivered with the keyboard alone', a
   await page.keyboard.press('Enter');
   await page.waitForSelector(byId('letter-row'));
   assert.equal(await page.locator(byId('letter-row')).count(), 3);
-  await lookAt(page, 'webhooks-letters');
+  await checkPage(page, 'webhooks-letters');
 
   await tabTo(page, 'letter-room');
   await page.keyboard.type('two');
   // The list is empty while the filtered one is loaded.
   await page.locator(byId('letter-row')).filter({ hasText: 'one' }).waitFor({ state: 'detached' });
   await seeText(page, 'letter-row', 'two');
-  await tabTo(page, 'look');
+  await tabTo(page, 'letter-open');
   await page.keyboard.press('Enter');
   await seeText(page, 'letter-reason', 'Failed permanently after 1 attempt: the receiver responded with 410.');
   const two = letters.find(({ event }) => event.roomId === 'two')?.event;
   assert.deepEqual(JSON.parse((await page.textContent(byId('letter-event'))) ?? ''), two);
-  await lookAt(page, 'webhooks-letter');
+  await checkPage(page, 'webhooks-letter');
   await tabTo(page, 'letter-replay');
   await page.keyboard.press('Enter');
   await seeText(page, 'replayed', '1 event queued for redelivery.');
@@ -94,7 +94,7 @@ test('dead letters are found, opened and redelivered with the keyboard alone', a
   await tabTo(page, 'replay-all');
   await page.keyboard.press('Enter');
   await seeText(page, 'replay-what', 'All dead letters of all nodes');
-  await lookAt(page, 'webhooks-replay');
+  await checkPage(page, 'webhooks-replay');
   await tabTo(page, 'confirm');
   await page.keyboard.press('Enter');
   await seeText(page, 'replayed', '2 events queued for redelivery.');
@@ -116,13 +116,13 @@ test('untrusted names in a dead letter are shown as text', async (t) => {
   await api.post('/room/hostile/peer', { type: 'webrtc', peerId: 'p', metadata });
   await waitForLetters(api, 2);
   const { page, complaints } = await openPart(await launch(t), { url: node.url, token: apiToken, hash });
-  await page.locator(byId('look')).filter({ hasText: 'PeerAdded' }).click();
+  await page.locator(byId('letter-open')).filter({ hasText: 'PeerAdded' }).click();
   await seeText(page, 'letter-event', 'onerror');
   const shown = (await page.textContent(byId('letter-event'))) ?? '';
   assert.ok(shown.includes('\\u202eesrever'), 'direction marks are escaped');
   assert.deepEqual(JSON.parse(shown).metadata, metadata);
   assert.equal(await page.locator('.letter-event img').count(), 0);
-  await lookAt(page, 'webhooks-hostile');
+  await checkPage(page, 'webhooks-hostile');
   assert.equal(await page.title(), 'Webhooks · Mediarooms');
   assert.deepEqual(complaints, []);
 });
@@ -143,7 +143,7 @@ test('a read-only token can view dead letters but not redeliver them', async (t)
   assert.equal(await page.locator('dialog').count(), 0);
   assert.equal((await api.get('/webhooks/dead')).body.data.length, 1);
   assert.equal(receiver.received.length, 1);
-  await lookAt(page, 'webhooks-read');
+  await checkPage(page, 'webhooks-read');
 });
 
 test('an unreachable node is named until it responds, and the page recovers from a restart of its server', async (t) => {
@@ -156,15 +156,15 @@ test('an unreachable node is named until it responds, and the page recovers from
   await ofHeld.waitFor();
   // After ten seconds without a response the node is lost and no longer reported, so it is stopped just before the request, and the next
   // request is held until the alert is checked.
-  const questions = await holdQuestions(page, /\/webhooks$/);
-  await questions.asked();
+  const requests = await holdRequests(page, /\/webhooks$/);
+  await requests.arrived();
   holder.kill('SIGSTOP');
   t.after(() => holder.kill('SIGCONT'));
-  await standsStill(holder.pid);
-  questions.pass();
+  await waitUntilStopped(holder.pid);
+  requests.pass();
   await page.locator(byId('incomplete')).filter({ hasText: held }).waitFor();
   holder.kill('SIGCONT');
-  await questions.end();
+  await requests.end();
   await page.locator(byId('incomplete')).waitFor({ state: 'detached' });
   await ofHeld.waitFor();
 

@@ -10,7 +10,7 @@ import { makeNamespace, mayMakeNamespaces, type NetworkNamespace } from '../kit/
 import { startTcpProxy } from '../kit/network/tcp-proxy.ts';
 import { startNode } from '../kit/processes/start-node.ts';
 import { byId, launch, openConsole, seesMovingVideo, seeText, tileOf } from './console-kit.ts';
-import { lookAt } from './console-views.ts';
+import { checkPage } from './console-views.ts';
 import { hostOn, hostRoom, joinAs, openGuest, waitUntil } from './guest-kit.ts';
 
 const run = promisify(execFile);
@@ -48,7 +48,7 @@ test('the connection test finds every open path, is invisible in the room, and a
     count();
   })()`);
   assert.deepEqual(await check(bob.page), { server: 'good', udp: 'good', tcp: 'good', relay: 'good', verdict: 'good' });
-  await seeText(bob.page, 'check-verdict', 'Your network is ready for calls.');
+  await seeText(bob.page, 'check-verdict', 'Your network is ready for audio and video.');
   await seeText(bob.page, 'check-udp', /Direct media connection \(UDP\) works(, round trip \d+ ms)?\./);
   const peer = async () => (await hosted.api.get(`/room/${hosted.roomId}/peer/${bob.peerId}`)).body.data.peer;
   assert.equal((await peer()).status, 'disconnected');
@@ -123,12 +123,12 @@ test('restricted networks are reported by the connection test and in the room', 
     assert.equal(marks.relay, 'good');
     await seeText(page, 'check-relay', 'over TCP');
     await seeText(page, 'check-udp', 'UDP is blocked by a firewall.');
-    await seeText(page, 'check-verdict', 'Calls work over TCP');
+    await seeText(page, 'check-verdict', 'Audio and video work over TCP');
   });
   await t.test('only the relay is open', async () => {
     await onlyLet(machine, [web, ['-p', 'udp', '--dport', String(turn)]]);
     assert.deepEqual(await check(page), { server: 'good', udp: 'warning', tcp: 'warning', relay: 'good', verdict: 'warning' });
-    await seeText(page, 'check-verdict', 'Calls work through a relay');
+    await seeText(page, 'check-verdict', 'Audio and video work through a relay');
   });
   await t.test('only HTTP is open: a guest can join and chat, and is warned that media will not work', async () => {
     await onlyLet(machine, [web]);
@@ -187,7 +187,7 @@ test('an outage of the server or of media is shown with its duration and its eff
     await onlyLet(machine, [['-p', 'tcp', '--dport', String(proxy.port)]]);
     await ada.page.waitForSelector(`${byId('link-notice')}[data-lost="media"]`, { timeout: 60_000 });
     await seeText(ada.page, 'link-others', 'Others cannot see or hear you.');
-    await lookAt(ada.page, 'guest-lost');
+    await checkPage(ada.page, 'guest-lost');
     assert.equal(await ada.page.getAttribute(byId('status'), 'data-state'), 'joined');
     await onlyLet(machine, []);
     await ada.page.waitForSelector(byId('link-notice'), { state: 'detached', timeout: 60_000 });

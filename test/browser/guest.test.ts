@@ -17,7 +17,7 @@ import {
   tabTo,
   tileOf,
 } from './console-kit.ts';
-import { lookAt } from './console-views.ts';
+import { checkPage } from './console-views.ts';
 import { hostRoom, isGreen, isGrey, isRed, joinAs, openGuest, seesColour, waitUntil } from './guest-kit.ts';
 
 const threeDevices = '--use-fake-device-for-media-stream=fps=10,device-count=3';
@@ -132,7 +132,7 @@ test('a denied camera and microphone are explained, and a guest can join without
   }
   await guest.page.click(byId('again-camera'));
   await guest.page.waitForSelector(`${byId('problem-camera')}[data-why="refused"]`);
-  await lookAt(guest.page, 'guest-refused');
+  await checkPage(guest.page, 'guest-refused');
   await joinAs(guest.page, 'Silent');
   assert.equal((await hosted.api.get(`/room/${hosted.roomId}`)).body.data.peers[0].tracks.length, 0);
   assert.deepEqual(guest.complaints, []);
@@ -299,18 +299,18 @@ test('lobby, connection test, room, chat and devices are accessible at 360 and 1
   await page.waitForSelector(byId('tile-video'));
   await page.click(byId('check-start'));
   await page.waitForSelector(`${byId('check')}[data-phase="done"]`);
-  await lookAt(page, 'guest-lobby');
+  await checkPage(page, 'guest-lobby');
   await joinAs(page, 'Ada');
-  await lookAt(page, 'guest-call');
+  await checkPage(page, 'guest-call');
   await page.click(byId('toggle-chat'));
   await page.fill(byId('chat-input'), 'Hello, see https://example.com');
   await page.press(byId('chat-input'), 'Enter');
   await page.waitForSelector(`${byId('chat-message')}[data-state="sent"]`);
-  await lookAt(page, 'guest-chat');
+  await checkPage(page, 'guest-chat');
   await page.click(byId('chat-close'));
   await page.click(byId('devices'));
   await page.waitForSelector(byId('devices-close'));
-  await lookAt(page, 'guest-devices');
+  await checkPage(page, 'guest-devices');
   assert.deepEqual(complaints, []);
 });
 

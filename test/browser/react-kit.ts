@@ -51,9 +51,9 @@ export async function cameraOf(api: ApiClient, name: string): Promise<Track | un
 /** Resolves when the camera has this paused state, and camera and microphone are each published once. */
 export async function cameraPaused(api: ApiClient, name: string, paused: boolean): Promise<void> {
   let tracks: Track[] = [];
-  const look = async () => {
+  const poll = async () => {
     tracks = await tracksOf(api, name);
     return tracks.find(isVideo)?.paused === paused && tracks.length === 2;
   };
-  await eventually(() => `the camera of ${name} is ${paused ? 'off' : 'on'}: ${JSON.stringify(tracks)}`, look, { within: deadline });
+  await eventually(() => `the camera of ${name} is ${paused ? 'off' : 'on'}: ${JSON.stringify(tracks)}`, poll, { within: deadline });
 }

@@ -32,6 +32,9 @@ const inNames: readonly (readonly [words: RegExp, instead: string])[] = [
   [/^beside(?=[A-Z]|$)/, 'neighbors, sibling'],
   [/^empt(?:ied|ies)(?=[A-Z]|$)|Emptied/, 'drained'],
   [/^goesOn|comesTo(?=[A-Z])/, 'resumes; eventually…'],
+  [/^lookAt$/, 'check…'],
+  [/^kindName$|[uU]sedKinds?$/, 'typeName, enabledTypes: components and events have a type'],
+  [/^setStage$|^standsStill$/, 'start…Fixture; waitUntil…'],
 ];
 /** Names that REST, the SDK and the wire have for ever. */
 const publicNames = new Set(['LinkFigures', 'PublishedFigures', 'ReceivedFigures', 'defaultDeadline']);

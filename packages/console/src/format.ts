@@ -3,7 +3,7 @@ export const formatNumber = (value: number): string => value.toLocaleString('en'
 
 const pluralRules = new Intl.PluralRules('en');
 
-/** The sentence for the plural form of the value, with the number in place of `#`. */
+/** The message for the plural form of the value, with the number in place of `#`. */
 export function plural(value: number, one: string, other: string): string {
   return (pluralRules.select(value) === 'one' ? one : other).replace('#', formatNumber(value));
 }

@@ -1,13 +1,13 @@
 // Entry point of the console.
-import { createRoot } from 'react-dom/client';
-import { App } from './app.tsx';
-import { applyStoredTheme } from './hooks/use-theme.ts';
+// Shared styles first, so that those of a page override them.
 import './styles/tokens.css';
 import './styles/base.css';
 import './styles/controls.css';
 import './styles/shell.css';
 import './styles/table.css';
-import './styles/call.css';
+import { createRoot } from 'react-dom/client';
+import { App } from './app.tsx';
+import { applyStoredTheme } from './hooks/use-theme.ts';
 
 applyStoredTheme();
 const root = document.getElementById('root');

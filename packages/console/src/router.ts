@@ -26,8 +26,8 @@ export function parseRoute(hash: string): Route {
   if (path === 'join') return { page: 'join', link: readGuestLink(new URLSearchParams(query)) };
   const page = plain.find((name) => name === path);
   if (page) return { page };
-  const [, kind, roomId] = oneRoom.exec(path) ?? [];
-  if (roomId) return { page: kind === 'watch' ? 'watch' : 'room', roomId };
+  const [, name, roomId] = oneRoom.exec(path) ?? [];
+  if (roomId) return { page: name === 'watch' ? 'watch' : 'room', roomId };
   const recordingId = decode(oneRecording.exec(path)?.[1]);
   return recordingId ? { page: 'recording', recordingId } : { page: 'rooms' };
 }

@@ -14,30 +14,30 @@ test('the summary of the connection test depends on the best open path', () => {
   const judge = (udp: 'open' | 'closed', tcp: 'open' | 'closed', relay: 'open' | 'closed' | 'none') =>
     checkSummary([way('relay', relay), way('udp', udp), way('tcp', tcp)]);
   assert.equal(judge('open', 'closed', 'none').mark, 'good');
-  assert.match(judge('closed', 'open', 'none').sentence, /over TCP/);
-  assert.match(judge('closed', 'closed', 'open').sentence, /through a relay/);
+  assert.match(judge('closed', 'open', 'none').message, /over TCP/);
+  assert.match(judge('closed', 'closed', 'open').message, /through a relay/);
   const nothing = judge('closed', 'closed', 'none');
   assert.equal(nothing.mark, 'bad');
-  assert.match(nothing.sentence, /audio and video will not work/);
+  assert.match(nothing.message, /audio and video will not work/);
 });
 
 test('a closed path is bad only if no other is open, and a missing path is neutral', () => {
   assert.deepEqual(pathResult(way('udp', 'open'), []), {
     mark: 'good',
-    sentence: 'Direct media connection (UDP) works, round trip 12 ms.',
+    message: 'Direct media connection (UDP) works, round trip 12 ms.',
   });
   assert.equal(pathResult(way('udp', 'closed'), [way('tcp', 'open')]).mark, 'warning');
   assert.equal(pathResult(way('udp', 'closed'), [way('tcp', 'closed')]).mark, 'bad');
   assert.equal(pathResult(way('relay', 'none'), []).mark, 'info');
-  assert.equal(pathResult({ way: 'relay', state: 'open', roundTrip: undefined, over: 'tls' }, []).sentence, 'TURN relay works over TLS.');
+  assert.equal(pathResult({ way: 'relay', state: 'open', roundTrip: undefined, over: 'tls' }, []).message, 'TURN relay works over TLS.');
 });
 
 test('a rejection by the server is explained to the guest', () => {
-  const refused = (code: string) => serverResult({ state: 'refused', code, message: 'No' }).sentence;
+  const refused = (code: string) => serverResult({ state: 'refused', code, message: 'No' }).message;
   assert.match(refused('room_not_found'), /has ended/);
   assert.match(refused('invalid_token'), /invalid or expired/);
   assert.match(refused('unavailable'), /No\.$/);
-  assert.match(serverResult({ state: 'closed' }).sentence, /Cannot reach the server/);
+  assert.match(serverResult({ state: 'closed' }).message, /Cannot reach the server/);
 });
 
 test('a device error has a reason and advice', () => {

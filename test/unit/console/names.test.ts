@@ -11,7 +11,7 @@ test('names lose marks that change the direction of the following text, but keep
   const plain = 'live Ada \u05D0\u200F!';
   const metadata = { name: turned };
   assert.equal(nameOf(metadata), plain);
-  assert.equal(readReport({ tracks: [{ metadata }] }).tracks[0]?.who, plain);
+  assert.equal(readReport({ tracks: [{ metadata }] }).tracks[0]?.originName, plain);
   const room = { id: 'a', incarnation: '1', config: {}, components: [], peers: [{ id: 'p', status: 'connected', metadata }] };
   assert.deepEqual(new RoomList([room as unknown as Room]).rows()[0]?.names, [plain]);
 });

@@ -69,8 +69,8 @@ describe('a report', () => {
       ],
     });
     const [ada, file] = tracks;
-    assert.deepEqual([ada?.who, ada?.origin, ada?.about, ada?.size, ada?.lostPackets], ['Ada', 'peer p', 'camera', '640×360', 3]);
-    assert.deepEqual([file?.who, file?.origin, file?.file, file?.problem], ['c', 'component', undefined, 'AV1 is not recorded']);
+    assert.deepEqual([ada?.originName, ada?.origin, ada?.about, ada?.size, ada?.lostPackets], ['Ada', 'peer p', 'camera', '640×360', 3]);
+    assert.deepEqual([file?.originName, file?.origin, file?.file, file?.problem], ['c', 'component', undefined, 'AV1 is not recorded']);
     assert.deepEqual(report.upload, { state: 'pending', time: undefined, problem: 'Access denied' });
     assert.deepEqual(report.rendered, { size: '1280×720', duration: 4_250, bytes: 12, problems: ['a.webm is left out'] });
     assert.equal(lengthOf({ ...report, tracks }), 4_250, 'a track may end after the recording');
@@ -91,13 +91,16 @@ describe('a report', () => {
       assert.equal(report.state, 'finished');
       assert.deepEqual([report.upload, report.rendered], [undefined, undefined]);
       assert.equal(lengthOf(report), 0);
-      for (const track of report.tracks) assert.deepEqual([track.who, track.file, track.offset], ['unknown', undefined, undefined]);
+      for (const track of report.tracks) assert.deepEqual([track.originName, track.file, track.offset], ['unknown', undefined, undefined]);
     }
     const [track] = readReport({
       tracks: [{ origin: { peerId: '😀'.repeat(5_000) }, offset: -1, duration: Number.NaN, metadata: 'x'.repeat(16_000) }],
     }).tracks;
-    assert.ok(track && track.who.length < 200 && !/[\uD800-\uDBFF]…$/.test(track.who), 'a long name is cut between characters');
-    assert.equal(readReport({ tracks: [{ metadata: { name: '\u202Eeman\u2066 A' } }] }).tracks[0]?.who, 'eman A');
+    assert.ok(
+      track && track.originName.length < 200 && !/[\uD800-\uDBFF]…$/.test(track.originName),
+      'a long name is cut between characters',
+    );
+    assert.equal(readReport({ tracks: [{ metadata: { name: '\u202Eeman\u2066 A' } }] }).tracks[0]?.originName, 'eman A');
     assert.ok((track.about ?? '').length < 200);
     assert.deepEqual([track.offset, track.duration], [undefined, undefined]);
   });

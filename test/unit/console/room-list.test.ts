@@ -97,7 +97,7 @@ test('rooms are found by id, external id and participant name, case-insensitivel
   assert.deepEqual(ids(searchRooms(list.rows(), ' ADA ')), ['room-10']);
   assert.deepEqual(ids(searchRooms(list.rows(), 'lesson')), ['room-2']);
   assert.deepEqual(ids(searchRooms(list.rows(), '.*')), []);
-  assert.deepEqual(ids(sortRooms(list.rows(), { by: 'people', down: true })), ['room-2', 'room-10', 'empty']);
+  assert.deepEqual(ids(sortRooms(list.rows(), { by: 'participants', down: true })), ['room-2', 'room-10', 'empty']);
   assert.deepEqual(ids(sortRooms(list.rows(), { by: 'components', down: true })), ['empty', 'room-2', 'room-10']);
   assert.deepEqual(ids(sortRooms(list.rows(), { by: 'name', down: true })), ['room-10', 'room-2', 'empty']);
 });

@@ -8,14 +8,14 @@ export type PeerAccess = { peerId: string; token: string; url: string };
 const componentNames: Partial<Record<ComponentType, string>> = { hls: 'HLS', sip: 'Phone' };
 
 /** Name of a component type for participants. */
-export function kindName(type: ComponentType): string {
+export function typeName(type: ComponentType): string {
   return componentNames[type] ?? `${type.charAt(0).toUpperCase()}${type.slice(1)}`;
 }
 
 /** Name of the component type, for files with the path. */
 export function componentName({ type, properties }: Pick<Component, 'type' | 'properties'>): string {
-  const kind = kindName(type);
-  return typeof properties.filePath === 'string' ? `${kind}: ${properties.filePath}` : kind;
+  const name = typeName(type);
+  return typeof properties.filePath === 'string' ? `${name}: ${properties.filePath}` : name;
 }
 
 /** Name in the metadata of a peer, a convention of the console; without marks that change the direction of the following text. */

@@ -26,7 +26,7 @@ export type RoomSessionState = {
   phase: RoomSessionPhase;
   ending: SessionEnd | undefined;
   selfId: string | undefined;
-  people: readonly RemoteParticipant[];
+  participants: readonly RemoteParticipant[];
   components: readonly RemoteComponent[];
   activeSpeaker: string | undefined;
   /** Message of the last failure. */

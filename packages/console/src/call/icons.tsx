@@ -6,7 +6,6 @@ export const ChatIcon = icon(
   <path key="lines" d="M8 9.5h8M8 12.7h5" />,
 );
 export const SendIcon = icon(<path key="plane" d="M20.5 3.5L10 14M20.5 3.5L14 20.5l-4-6.5-6.5-4z" />);
-export const CloseIcon = icon(<path key="cross" d="M6 6l12 12M18 6L6 18" />);
 export const DevicesIcon = icon(
   <path key="lines" d="M4 7.5h8M17 7.5h3M4 16.5h3M12 16.5h8" />,
   <circle key="a" cx="14.5" cy="7.5" r="2.5" />,

@@ -5,12 +5,12 @@ import type { SessionEnd } from '../call/call-state.ts';
 import { LocalMedia } from '../call/local-media.ts';
 import { RoomSession } from '../call/room-session.ts';
 import { AppHeader } from '../components/app-header.tsx';
-import { CallView } from '../components/room-view.tsx';
 import { ThemeButton } from '../components/theme-button.tsx';
 import { readPreferences, writePreferences } from '../hooks/saved-preferences.ts';
 import { useStore } from '../hooks/store.ts';
 import { useIsMounted } from '../hooks/use-is-mounted.ts';
 import { Lobby } from '../lobby/lobby.tsx';
+import { CallView } from './call-view.tsx';
 
 export type RoomSessionViewProps = {
   roomId: string;
@@ -27,10 +27,10 @@ export type RoomSessionViewProps = {
 };
 
 type VisitState =
-  | { stage: 'lobby'; problem?: string }
-  | { stage: 'joining' }
-  | { stage: 'call'; call: RoomSession }
-  | { stage: 'over'; ending: SessionEnd };
+  | { phase: 'lobby'; problem?: string }
+  | { phase: 'joining' }
+  | { phase: 'call'; call: RoomSession }
+  | { phase: 'over'; ending: SessionEnd };
 
 export function RoomSessionView(props: RoomSessionViewProps) {
   const media = useLocalMedia();
@@ -39,11 +39,11 @@ export function RoomSessionView(props: RoomSessionViewProps) {
 }
 
 function Visit({ roomId, guest, getAccess, base, actions, onLeft, renderEnding, media }: RoomSessionViewProps & { media: LocalMedia }) {
-  const [visit, setVisit] = useState<VisitState>({ stage: 'lobby' });
+  const [visit, setVisit] = useState<VisitState>({ phase: 'lobby' });
   const [name, setName] = useState(() => readPreferences().choices.name);
   const [kept, setKept] = useState(() => readPreferences().kept);
   const { preferences } = useStore(media);
-  const roomSession = visit.stage === 'call' ? visit.call : undefined;
+  const roomSession = visit.phase === 'call' ? visit.call : undefined;
 
   useEffect(() => writePreferences({ name: name.trim(), ...preferences }, kept), [name, preferences, kept]);
 
@@ -53,7 +53,7 @@ function Visit({ roomId, guest, getAccess, base, actions, onLeft, renderEnding, 
       const { ending } = roomSession.state;
       if (!ending) return;
       media.stopScreen();
-      setVisit({ stage: 'over', ending });
+      setVisit({ phase: 'over', ending });
     };
     const stop = roomSession.subscribe(check);
     check();
@@ -63,25 +63,25 @@ function Visit({ roomId, guest, getAccess, base, actions, onLeft, renderEnding, 
     };
   }, [roomSession, media]);
 
-  const isThere = useIsMounted();
+  const isMounted = useIsMounted();
 
   const accessForCheck = useCallback(() => getAccess(name.trim() || 'Guest'), [getAccess, name]);
   const check = useMemo(() => ({ getAccess: accessForCheck, base }), [accessForCheck, base]);
 
   const join = async () => {
     const as = name.trim();
-    setVisit({ stage: 'joining' });
+    setVisit({ phase: 'joining' });
     try {
       const access = await getAccess(as);
       // The user has left this page meanwhile: do not join in the background.
-      if (!isThere()) return;
-      setVisit({ stage: 'call', call: new RoomSession({ ...access, base, name: as, media }) });
+      if (!isMounted()) return;
+      setVisit({ phase: 'call', call: new RoomSession({ ...access, base, name: as, media }) });
     } catch (error) {
-      setVisit({ stage: 'lobby', problem: errorMessage(error) });
+      setVisit({ phase: 'lobby', problem: errorMessage(error) });
     }
   };
 
-  if (visit.stage === 'call') {
+  if (visit.phase === 'call') {
     const leave = () => {
       const left = visit.call.leave();
       onLeft?.(left);
@@ -90,11 +90,11 @@ function Visit({ roomId, guest, getAccess, base, actions, onLeft, renderEnding, 
       <CallView call={visit.call} media={media} roomId={roomId} name={name.trim()} detailed={!guest} actions={actions} onLeave={leave} />
     );
   }
-  if (visit.stage === 'over') {
+  if (visit.phase === 'over') {
     return (
       <>
         <AppHeader home={!guest}>{guest ? <ThemeButton /> : actions}</AppHeader>
-        <main className="middle">{renderEnding(visit.ending, { join: () => void join(), lobby: () => setVisit({ stage: 'lobby' }) })}</main>
+        <main className="middle">{renderEnding(visit.ending, { join: () => void join(), lobby: () => setVisit({ phase: 'lobby' }) })}</main>
       </>
     );
   }
@@ -110,8 +110,8 @@ function Visit({ roomId, guest, getAccess, base, actions, onLeft, renderEnding, 
           onName={setName}
           kept={kept}
           onKept={setKept}
-          busy={visit.stage === 'joining'}
-          problem={visit.stage === 'lobby' ? visit.problem : undefined}
+          busy={visit.phase === 'joining'}
+          problem={visit.phase === 'lobby' ? visit.problem : undefined}
           check={check}
           onJoin={() => void join()}
         />

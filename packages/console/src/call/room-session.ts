@@ -9,7 +9,7 @@ import {
 } from '@mediarooms/client';
 import { socketPath } from '../../../client/src/generated/protocol.ts';
 import { errorMessage } from '../api/rest.ts';
-import { kindName, nameOf } from '../api/types.ts';
+import { nameOf, typeName } from '../api/types.ts';
 import { Chat, chatLabel } from '../chat/chat.ts';
 import { Store } from '../hooks/store.ts';
 import {
@@ -45,7 +45,7 @@ export class RoomSession extends Store<RoomSessionState> {
       phase: 'joining',
       ending: undefined,
       selfId: undefined,
-      people: [],
+      participants: [],
       components: [],
       activeSpeaker: undefined,
       problem: undefined,
@@ -121,10 +121,10 @@ export class RoomSession extends Store<RoomSessionState> {
     this.update({
       phase: phases[client.state],
       selfId: client.peerId || undefined,
-      people: [...client.peers.values()].map((peer) => personOf(peer, client)),
+      participants: [...client.peers.values()].map((peer) => participantOf(peer, client)),
       components: [...client.components.values()].map((component) => ({
         id: component.id,
-        name: kindName(component.type),
+        name: typeName(component.type),
         tracks: component.tracks.map((track) => trackOf(track, client)),
       })),
       activeSpeaker: client.activeSpeaker ?? undefined,
@@ -256,7 +256,7 @@ function endingOf(closing: Closing): SessionEnd {
   return { reason: reasons[closing.reason], message: errorMessage(closing) };
 }
 
-function personOf(peer: RemotePeer, client: RoomClient): RemoteParticipant {
+function participantOf(peer: RemotePeer, client: RoomClient): RemoteParticipant {
   return {
     id: peer.id,
     name: nameOf(peer.metadata) ?? 'Guest',

@@ -1,6 +1,6 @@
 // Tile grid: makes tiles as large as the area allows; if they would become too small, it scrolls.
 import { Children, type CSSProperties, type ReactNode, useLayoutEffect, useRef, useState } from 'react';
-import { bestGrid } from '../call/grid.ts';
+import { bestGrid } from './grid.ts';
 
 const gap = 12;
 const smallestTile = 150;

@@ -2,6 +2,7 @@
 import type { ReceivedLayers } from '@mediarooms/client';
 import { type RefObject, useEffect, useRef, useState } from 'react';
 import { ComponentIcon, MicOffIcon } from '../components/icons.tsx';
+import './tiles.css';
 
 export type TileProps = {
   name: string;
@@ -23,7 +24,7 @@ export function Tile({ name, self, screen, speaking, muted, hasVideo, component 
     const element = video.current;
     return hasVideo && element ? attach(element) : undefined;
   }, [attach, hasVideo]);
-  const whose = self && name !== 'You' ? `${name} (you)` : name;
+  const label = self && name !== 'You' ? `${name} (you)` : name;
   const classes = ['tile', speaking && 'speaking', self && !screen && 'mirrored', (screen || component) && 'is-screen']
     .filter(Boolean)
     .join(' ');
@@ -35,7 +36,7 @@ export function Tile({ name, self, screen, speaking, muted, hasVideo, component 
       data-self={self}
       data-screen={screen}
       data-component={component}
-      aria-label={`${whose}${screen ? ', screen' : ''}${speaking ? ', speaking' : ''}`}
+      aria-label={`${label}${screen ? ', screen' : ''}${speaking ? ', speaking' : ''}`}
     >
       {hasVideo ? (
         <video ref={video} className="tile-video" data-testid="tile-video" autoPlay playsInline muted />
@@ -51,7 +52,7 @@ export function Tile({ name, self, screen, speaking, muted, hasVideo, component 
             <span className="visually-hidden">Muted: </span>
           </span>
         )}
-        <bdi className="tile-name">{screen ? `${name}’s screen` : whose}</bdi>
+        <bdi className="tile-name">{screen ? `${name}’s screen` : label}</bdi>
       </span>
       {hasVideo && received !== undefined && <Received video={video} layers={received} />}
     </li>

@@ -1,6 +1,7 @@
 // Chat panel: list of messages and input of the next one.
 import { type FormEvent, type KeyboardEvent, useEffect, useLayoutEffect, useRef, useState } from 'react';
-import { CloseIcon, SendIcon } from '../call/icons.tsx';
+import { SendIcon } from '../call/icons.tsx';
+import { CloseIcon } from '../components/icons.tsx';
 import { useStore } from '../hooks/store.ts';
 import type { Chat, ChatMessage } from './chat.ts';
 import { maxMessageLength, textParts } from './chat-text.ts';

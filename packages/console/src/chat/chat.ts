@@ -31,7 +31,7 @@ export type ChatOptions = {
 
 export const chatLabel = 'chat';
 /** Maximum number of kept messages; older ones are dropped. */
-const most = 300;
+const maxMessages = 300;
 /** Rate limit: messages of one sender within the time in milliseconds. */
 const burst = 20;
 const burstTime = 10_000;
@@ -91,7 +91,7 @@ export class Chat extends Store<ChatState> {
   #add(message: Omit<ChatMessage, 'id' | 'at'>): number {
     const id = this.#nextId;
     this.#nextId += 1;
-    this.update({ messages: [...this.state.messages, { ...message, id, at: this.#now() }].slice(-most) });
+    this.update({ messages: [...this.state.messages, { ...message, id, at: this.#now() }].slice(-maxMessages) });
     return id;
   }
 
@@ -105,7 +105,7 @@ export class Chat extends Store<ChatState> {
     if (times.length >= burst) return false;
     this.#times.set(from, [...times, now]);
     // Bounded; the sender that was added first is dropped.
-    if (this.#times.size > most) this.#times.delete(this.#times.keys().next().value ?? '');
+    if (this.#times.size > maxMessages) this.#times.delete(this.#times.keys().next().value ?? '');
     return true;
   }
 }

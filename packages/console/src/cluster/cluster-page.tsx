@@ -8,7 +8,7 @@ import { plural, pluralize } from '../format.ts';
 import { useResource } from '../hooks/use-resource.ts';
 import { CancelDrainDialog, DrainDialog } from './drain-dialogs.tsx';
 import { nodeColumns } from './node-columns.tsx';
-import '../styles/cluster.css';
+import './cluster.css';
 
 const pollIntervalMs = 3_000;
 

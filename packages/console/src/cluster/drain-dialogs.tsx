@@ -45,9 +45,9 @@ export function DrainDialog({ node, others, onClose }: { node: ClusterNode; othe
       </p>
       <ErrorAlert problem={unknown} />
       {data && seconds !== undefined && (
-        <ul data-testid="drain-sentences">
-          {drainImpact(data, others, seconds).map((sentence) => (
-            <li key={sentence}>{sentence}</li>
+        <ul data-testid="drain-impact">
+          {drainImpact(data, others, seconds).map((message) => (
+            <li key={message}>{message}</li>
           ))}
         </ul>
       )}
@@ -106,7 +106,7 @@ export function CancelDrainDialog({ node, onClose }: { node: ClusterNode; onClos
       <p>
         <strong className="foreign">{node.name}</strong> will accept new rooms again.
       </p>
-      <ul data-testid="cancel-sentences">
+      <ul data-testid="cancel-impact">
         <li>
           {data && data.rooms > 0
             ? `The deadline of its ${pluralize(data.rooms, 'room')} is removed and participants are notified.`

@@ -23,7 +23,7 @@ export function nodeColumns({ mixed, onDrain, onCancel }: NodeColumnsOptions): C
       width: 'minmax(0, 2.4fr)',
       narrow: 'head',
       cell: ({ name, address }) => (
-        <span className="node-title">
+        <span className="two-lines">
           <bdi className="row-name cut">{name}</bdi>
           <bdi className="quiet-text small-text cut" title="Public address (SVC_HOST)">
             {address}
@@ -107,7 +107,7 @@ function Meter({ share }: { share: number }) {
   return (
     <span className="meter-cell">
       <meter min={0} max={100} high={85} optimum={0} value={percent} aria-label="CPU" />
-      <span className="meter-figure">{`${percent}\u00a0%`}</span>
+      <span className="meter-value">{`${percent}\u00a0%`}</span>
     </span>
   );
 }

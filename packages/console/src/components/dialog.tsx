@@ -1,5 +1,7 @@
 // Dialog: a modal <dialog> element, which traps the focus and closes on Esc.
+
 import { type ReactNode, useId, useLayoutEffect, useRef } from 'react';
+import { FormProblem } from './page-title.tsx';
 
 export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
   const ref = useRef<HTMLDialogElement>(null);
@@ -38,11 +40,7 @@ export function ConfirmDialog(props: {
   return (
     <Dialog title={props.title} onClose={props.onClose}>
       <div className="dialog-text">{props.children}</div>
-      {props.problem && (
-        <p className="problem" role="alert">
-          {props.problem}
-        </p>
-      )}
+      <FormProblem problem={props.problem} />
       <div className="dialog-actions">
         {props.aside}
         <span className="spacer" />

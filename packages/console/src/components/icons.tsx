@@ -68,3 +68,4 @@ export const BookIcon = icon(
   <path key="cover" d="M5 5.5A2 2 0 0 1 7 3.5h12v14H7a2 2 0 0 0-2 2zM5 19.5a2 2 0 0 0 2 2h12v-4" />,
   <path key="line" d="M9 8h6" />,
 );
+export const CloseIcon = icon(<path key="cross" d="M6 6l12 12M18 6L6 18" />);

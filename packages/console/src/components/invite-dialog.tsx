@@ -1,9 +1,11 @@
 // Invite dialog: creates a link for one guest.
+
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { type Api, errorMessage } from '../api/rest.ts';
 import { guestAddress } from '../router.ts';
 import { CopyCurl } from './copy-curl.tsx';
 import { Dialog } from './dialog.tsx';
+import { FormProblem } from './page-title.tsx';
 
 export function InviteDialog({ api, roomId, onClose }: { api: Api; roomId: string; onClose: () => void }) {
   const [link, setLink] = useState<string>();
@@ -57,11 +59,7 @@ export function InviteDialog({ api, roomId, onClose }: { api: Api; roomId: strin
           onFocus={(event) => event.target.select()}
         />
       </label>
-      {problem && (
-        <p className="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      <FormProblem problem={problem} />
       <p className="visually-hidden" aria-live="polite">
         {copied ? 'The link was copied.' : ''}
       </p>

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 
 export type ConnectionStatus = 'loading' | 'live' | 'lost';
 
-const sentences: Record<ConnectionStatus, string> = {
+const messages: Record<ConnectionStatus, string> = {
   loading: 'Loading…',
   live: 'Live',
   lost: 'Disconnected. Reconnecting…',
@@ -23,7 +23,7 @@ export function PageTitle(props: { title: ReactNode; freshness: ConnectionStatus
         <h1>{props.title}</h1>
         <p className="page-facts">
           <span role="status" data-testid="status" data-state={props.freshness} className={`freshness ${props.freshness}`}>
-            {sentences[props.freshness]}
+            {messages[props.freshness]}
           </span>
           {props.facts && <span data-testid="facts">{props.facts}</span>}
         </p>
@@ -34,7 +34,15 @@ export function PageTitle(props: { title: ReactNode; freshness: ConnectionStatus
 }
 
 /** A message above the content. Screen readers announce `danger` immediately. */
-export function Alert({ tone, testId, children }: { tone: 'info' | 'warning' | 'danger'; testId?: string; children: ReactNode }) {
+export function Alert({
+  tone,
+  testId,
+  children,
+}: {
+  tone: 'info' | 'warning' | 'danger';
+  testId?: string | undefined;
+  children: ReactNode;
+}) {
   return (
     <div className={`page-note ${tone}`} role={tone === 'danger' ? 'alert' : 'note'} data-testid={testId}>
       {children}
@@ -47,6 +55,25 @@ export function ErrorAlert({ problem, testId = 'problem' }: { problem: string | 
   return problem === undefined ? null : (
     <Alert tone="danger" testId={testId}>
       {problem}
+    </Alert>
+  );
+}
+
+/** The error message of a form or of a button, next to it. */
+export function FormProblem({ problem, testId }: { problem: string | undefined; testId?: string }) {
+  return problem === undefined ? null : (
+    <p className="problem" role="alert" data-testid={testId}>
+      {problem}
+    </p>
+  );
+}
+
+/** Names the nodes whose part of a list is missing. `what`: the content of the list, e.g. `rooms`. */
+export function UnreachableNodes({ nodes, what, testId }: { nodes: readonly string[]; what: string; testId?: string }) {
+  return nodes.length === 0 ? null : (
+    <Alert tone="warning" testId={testId}>
+      {nodes.length === 1 ? 'A node is unreachable; its ' : `${nodes.length} nodes are unreachable; their `}
+      {what} are not listed: <bdi>{nodes.join(', ')}</bdi>.
     </Alert>
   );
 }

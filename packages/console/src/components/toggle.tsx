@@ -1,5 +1,6 @@
 // Toggle: a round switch button.
 import type { ReactNode } from 'react';
+import './toggle.css';
 
 export type ToggleProps = {
   on: boolean;

@@ -17,8 +17,8 @@ export function ConfigSection({ own }: { own: Resource<NodeConfig> }) {
   const names = nodes.data?.map(({ name }) => name) ?? [];
   const other = chosen !== undefined && chosen !== own.data?.node ? chosen : undefined;
   return (
-    <section className="health-section" aria-labelledby="config-title">
-      <div className="section-line">
+    <section className="page-part" aria-labelledby="config-title">
+      <div className="part-head">
         <h2 id="config-title">Effective configuration</h2>
         {names.length > 1 && (
           <label className="inline-field">

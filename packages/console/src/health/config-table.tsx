@@ -2,8 +2,8 @@
 import { useMemo, useState } from 'react';
 import type { ConfigValue } from '../../../server-sdk/src/generated/schemas.ts';
 import { type Column, DataTable } from '../components/data-table.tsx';
-import { SearchIcon } from '../components/icons.tsx';
 import { Badge, EmptyState } from '../components/page-title.tsx';
+import { SearchField } from '../components/search-field.tsx';
 import { pluralize } from '../format.ts';
 
 const sources: Record<ConfigValue['source'], string> = { environment: 'Environment', file: 'File', default: 'Default' };
@@ -15,7 +15,7 @@ const columns: readonly Column<ConfigValue>[] = [
     width: 'minmax(0, 2fr)',
     narrow: 'head',
     cell: ({ name, reloadable }) => (
-      <span className="config-name">
+      <span className="two-lines">
         <code>{name}</code>
         {reloadable && (
           <span className="quiet-text small-text" title="Reloadable from a file">
@@ -54,18 +54,14 @@ export function ConfigTable({ values }: { values: readonly ConfigValue[] }) {
   return (
     <>
       <div className="config-tools">
-        <search className="search">
-          <SearchIcon />
-          <input
-            type="search"
-            placeholder="Search variables"
-            aria-label="Search variables by name or meaning"
-            data-testid="config-search"
-            value={search}
-            onChange={(event) => setSearch(event.target.value)}
-          />
-        </search>
-        <label className="check">
+        <SearchField
+          label="Search variables by name or meaning"
+          placeholder="Search variables"
+          testId="config-search"
+          value={search}
+          onChange={setSearch}
+        />
+        <label className="tick hint">
           <input type="checkbox" data-testid="own-only" checked={ownOnly} onChange={(event) => setOwnOnly(event.target.checked)} />
           <span>Changed from default only ({pluralize(own, 'variable')})</span>
         </label>

@@ -27,8 +27,8 @@ export function healthIssues(health: Health, warnings: readonly string[]): Findi
 
 function nodeFindings({ distribution, state, status, reason }: Health): Finding[] {
   const found: Finding[] = [];
-  if (status === 'DEGRADED') found.push({ tone: 'danger', title: 'This node is degraded', text: sentence(reason ?? '') });
-  if (status === 'STARTING') found.push({ tone: 'info', title: 'This node is starting', text: sentence(reason ?? '') });
+  if (status === 'DEGRADED') found.push({ tone: 'danger', title: 'This node is degraded', text: message(reason ?? '') });
+  if (status === 'STARTING') found.push({ tone: 'info', title: 'This node is starting', text: message(reason ?? '') });
   if (distribution.enabled && distribution.nodeStatus === 'DOWN') {
     found.push({
       tone: 'danger',
@@ -46,10 +46,10 @@ export function configIssues({ error, shadowed }: ConfigFiles, warnings: readonl
     found.push({
       tone: 'danger',
       title: 'Invalid configuration files',
-      text: `${sentence(error)} The previous configuration stays active until the files are fixed.`,
+      text: `${message(error)} The previous configuration stays active until the files are fixed.`,
     });
   }
-  for (const warning of warnings) found.push({ tone: 'warning', title: 'Startup warning', text: sentence(warning) });
+  for (const warning of warnings) found.push({ tone: 'warning', title: 'Startup warning', text: message(warning) });
   for (const name of shadowed) {
     found.push({
       tone: 'info',
@@ -60,6 +60,6 @@ export function configIssues({ error, shadowed }: ConfigFiles, warnings: readonl
   return found;
 }
 
-function sentence(text: string): string {
+function message(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }

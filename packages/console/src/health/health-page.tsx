@@ -1,13 +1,15 @@
 // Health page: health of the responding node, and effective configuration of any node.
+import { Fragment } from 'react';
 import type { Health } from '../../../server-sdk/src/generated/schemas.ts';
 import { getConfig, getHealth } from '../api/health.ts';
+import { FactList } from '../components/fact-list.tsx';
 import { connectionStatus, ErrorAlert, PageTitle } from '../components/page-title.tsx';
 import { formatDuration, formatNumber, pluralize } from '../format.ts';
 import { useResource } from '../hooks/use-resource.ts';
 import { ConfigSection } from './config-section.tsx';
 import { Findings } from './findings-list.tsx';
 import { healthIssues } from './health-issues.ts';
-import '../styles/health.css';
+import './health.css';
 
 const healthIntervalMs = 5_000;
 /** Configuration changes only when files are reloaded. */
@@ -48,24 +50,24 @@ function summaryOf({ status, state, distribution }: Health): string {
 
 function Facts({ health }: { health: Health }) {
   const { uptime, version, gitCommit, load } = health;
-  const facts: [string, string, string?][] = [
-    ['Uptime', formatDuration(uptime)],
-    ['Rooms', formatNumber(load.rooms)],
-    ['Participants', formatNumber(load.connectedPeers)],
-    ['Forwarded tracks', formatNumber(load.forwardedTracks)],
-    ['Version', version, gitCommit === 'unknown' ? undefined : gitCommit.slice(0, 12)],
-  ];
+  const commit = gitCommit !== 'unknown' && <code title={gitCommit}>{gitCommit.slice(0, 12)}</code>;
   return (
-    <dl className="facts" data-testid="health-facts">
-      {facts.map(([name, value, more]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>
-            {value}
-            {more && <code title={gitCommit}>{more}</code>}
-          </dd>
-        </div>
-      ))}
-    </dl>
+    <FactList
+      className="health-facts"
+      testId="health-facts"
+      facts={[
+        ['Uptime', formatDuration(uptime)],
+        ['Rooms', formatNumber(load.rooms)],
+        ['Participants', formatNumber(load.connectedPeers)],
+        ['Forwarded tracks', formatNumber(load.forwardedTracks)],
+        [
+          'Version',
+          <Fragment key="version">
+            {version}
+            {commit}
+          </Fragment>,
+        ],
+      ]}
+    />
   );
 }

@@ -20,7 +20,7 @@ export function useAction(): Action {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string>();
   const running = useRef(false);
-  const isThere = useIsMounted();
+  const isMounted = useIsMounted();
   const run = useCallback(
     async (work: () => Promise<unknown>): Promise<boolean> => {
       if (running.current) return false;
@@ -29,7 +29,7 @@ export function useAction(): Action {
       setProblem(undefined);
       try {
         await work();
-        return isThere();
+        return isMounted();
       } catch (error) {
         setProblem(errorMessage(error));
         return false;
@@ -38,7 +38,7 @@ export function useAction(): Action {
         setBusy(false);
       }
     },
-    [isThere],
+    [isMounted],
   );
   return { busy, problem, run, clear: useCallback(() => setProblem(undefined), []) };
 }

@@ -14,7 +14,7 @@ export type ConnectionPanelProps = {
 type Check =
   | { phase: 'idle' }
   | { phase: 'running' | 'done'; server: ServerResult | undefined; ways: readonly WayResult[] }
-  | { phase: 'failed'; sentence: string };
+  | { phase: 'failed'; message: string };
 
 const names: Record<Way, string> = { udp: 'Direct (UDP)', tcp: 'TCP fallback', relay: 'Relay (TURN)' };
 const ways: readonly Way[] = ['udp', 'tcp', 'relay'];
@@ -45,7 +45,7 @@ export function ConnectionPanel({ getAccess, base }: ConnectionPanelProps) {
       });
       learn(() => ({ phase: 'done' }));
     } catch (error) {
-      if (!signal.aborted) setCheck({ phase: 'failed', sentence: errorMessage(error) });
+      if (!signal.aborted) setCheck({ phase: 'failed', message: errorMessage(error) });
     }
   };
 
@@ -60,7 +60,7 @@ export function ConnectionPanel({ getAccess, base }: ConnectionPanelProps) {
       </div>
       <p className="hint">Tests each media path. Participants are not notified.</p>
       <div role="status">
-        {check.phase === 'failed' && <Verdict finding={{ mark: 'bad', sentence: check.sentence }} />}
+        {check.phase === 'failed' && <Verdict finding={{ mark: 'bad', message: check.message }} />}
         {(check.phase === 'running' || check.phase === 'done') && <Results {...check} done={check.phase === 'done'} />}
       </div>
     </section>
@@ -88,7 +88,7 @@ function Results({ server, ways: found, done }: { server: ServerResult | undefin
 function Verdict({ finding }: { finding: CheckResult }) {
   return (
     <p className={`verdict ${finding.mark}`} data-testid="check-verdict" data-mark={finding.mark}>
-      {finding.sentence}
+      {finding.message}
     </p>
   );
 }
@@ -110,7 +110,7 @@ function Row({ name, testId, finding }: { name: string; testId: string; finding:
       <span>
         <strong>{name}</strong>
         <span className="visually-hidden">{mark ? ` ${mark.word}: ` : ': '}</span>
-        <span className="check-sentence">{finding?.sentence ?? 'Testing…'}</span>
+        <span className="check-message">{finding?.message ?? 'Testing…'}</span>
       </span>
     </li>
   );

@@ -1,8 +1,10 @@
 // Lobby: name, device preview and connection test before joining a room.
+
 import { type FormEvent, useCallback, useEffect, useState } from 'react';
 import { DeviceToggles } from '../call/device-toggles.tsx';
 import type { LocalMedia } from '../call/local-media.ts';
 import { Tile } from '../call/tile.tsx';
+import { FormProblem } from '../components/page-title.tsx';
 import { useStore } from '../hooks/store.ts';
 import { ConnectionPanel, type ConnectionPanelProps } from '../lobby/connection-panel.tsx';
 import { DeviceChoice } from '../lobby/device-choice.tsx';
@@ -38,7 +40,7 @@ export function Lobby({ roomId, guest, media, name, onName, kept, onKept, busy, 
     if (name.trim() === '') setMissing(true);
     else onJoin();
   };
-  const sentence = missing ? 'Enter your name.' : problem;
+  const message = missing ? 'Enter your name.' : problem;
   return (
     <div className="lobby">
       <div className="lobby-preview">
@@ -79,11 +81,7 @@ export function Lobby({ roomId, guest, media, name, onName, kept, onKept, busy, 
             }}
           />
         </label>
-        {sentence && (
-          <p className="problem" role="alert" data-testid="join-problem">
-            {sentence}
-          </p>
-        )}
+        <FormProblem problem={message} testId="join-problem" />
         <button type="submit" className="button primary wide" data-testid={guest ? 'guest-join' : 'join'} disabled={busy}>
           {busy ? 'Joining…' : 'Join'}
         </button>

@@ -11,7 +11,7 @@ export type PlaybackState =
   | { phase: 'ready'; source: Source; from: number }
   /** The server is unreachable; the source is opened again automatically. */
   | { phase: 'lost' }
-  | { phase: 'failed'; sentence: string };
+  | { phase: 'failed'; message: string };
 
 const retryDelay = 2_000;
 /** Milliseconds within which a URL cannot have expired: a new one would not help. */
@@ -37,10 +37,10 @@ export class Playback extends Store<{ now: PlaybackState }> {
     const { now } = this.state;
     if (now.phase !== 'ready') return;
     const { source } = now;
-    if (source.url.startsWith('blob:')) return this.#tell({ phase: 'failed', sentence: this.#options.cannotPlay });
+    if (source.url.startsWith('blob:')) return this.#tell({ phase: 'failed', message: this.#options.cannotPlay });
     try {
       await checkAddress(source.url, source.authorization, this.#ending.signal);
-      if (this.state.now === now) this.#tell({ phase: 'failed', sentence: this.#options.cannotPlay });
+      if (this.state.now === now) this.#tell({ phase: 'failed', message: this.#options.cannotPlay });
     } catch (error) {
       // A player may report several failures; the first one is already handled.
       if (this.state.now !== now) return;
@@ -85,7 +85,7 @@ export class Playback extends Store<{ now: PlaybackState }> {
     if (error instanceof ApiError && error.unreachable) {
       this.#tell({ phase: 'lost' });
       this.#timer = setTimeout(() => void this.#open(at), retryDelay);
-    } else this.#tell({ phase: 'failed', sentence: errorMessage(error) });
+    } else this.#tell({ phase: 'failed', message: errorMessage(error) });
   }
 
   #tell(now: PlaybackState): void {

@@ -6,13 +6,13 @@ import { useSessionContext } from '../hooks/console-context.ts';
 import { useStore } from '../hooks/store.ts';
 import { Playback, type Source } from './playback.ts';
 
-/** `who`: name of the track origin, untrusted. `format`: codec and container for display. */
-export type Playable = { recordingId: string; file: string; kind: 'audio' | 'video' | 'stream'; who: string; format: string };
+/** `originName`: name of the track origin, untrusted. `format`: codec and container for display. */
+export type Playable = { recordingId: string; file: string; kind: 'audio' | 'video' | 'stream'; originName: string; format: string };
 
 export function Player({ playable, onClose }: { playable: Playable; onClose: () => void }) {
   const { api, scope } = useSessionContext();
-  const { recordingId, file, kind, who, format } = playable;
-  const title = `${kind} of ${who}`;
+  const { recordingId, file, kind, originName, format } = playable;
+  const title = `${kind} of ${originName}`;
   const [attempt, setAttempt] = useState(0);
   const [playback, setPlaying] = useState<Playback>();
   const section = useRef<HTMLElement>(null);
@@ -33,20 +33,20 @@ export function Player({ playable, onClose }: { playable: Playable; onClose: () 
     <section className={`player ${kind}`} aria-label={`Player: ${title}`} data-testid="player" ref={section}>
       <header className="player-head">
         <h2>
-          <bdi>{who}</bdi>: {kind}
+          <bdi>{originName}</bdi>: {kind}
         </h2>
         <button type="button" className="button small" data-testid="player-close" onClick={onClose}>
           Close
         </button>
       </header>
-      <div className="player-stage">
-        {playback && <Stage playing={playback} kind={kind} title={title} onRetry={() => setAttempt((before) => before + 1)} />}
+      <div className="player-media">
+        {playback && <PlayerMedia playing={playback} kind={kind} title={title} onRetry={() => setAttempt((before) => before + 1)} />}
       </div>
     </section>
   );
 }
 
-function Stage({ playing, kind, title, onRetry }: { playing: Playback; kind: Playable['kind']; title: string; onRetry: () => void }) {
+function PlayerMedia({ playing, kind, title, onRetry }: { playing: Playback; kind: Playable['kind']; title: string; onRetry: () => void }) {
   const { now } = useStore(playing);
   if (now.phase === 'ready') {
     const props = { source: now.source, from: now.from, title, onFailed: (at: number) => void playing.failed(at) };
@@ -55,8 +55,8 @@ function Stage({ playing, kind, title, onRetry }: { playing: Playback; kind: Pla
   }
   if (now.phase === 'failed') {
     return (
-      <div className="player-words">
-        <ErrorAlert problem={now.sentence} testId="player-problem" />
+      <div className="player-message">
+        <ErrorAlert problem={now.message} testId="player-problem" />
         <button type="button" className="button" data-testid="player-retry" onClick={onRetry}>
           Try again
         </button>
@@ -66,7 +66,7 @@ function Stage({ playing, kind, title, onRetry }: { playing: Playback; kind: Pla
   if (now.phase === 'lost') return <Alert tone="warning">Cannot reach the server. Retrying…</Alert>;
   const { bytes, all } = now;
   return (
-    <p className="player-words" role="status">
+    <p className="player-message" role="status">
       {bytes === 0 ? 'Opening…' : `Loading: ${formatBytes(bytes)}${all === undefined ? '' : ` of ${formatBytes(all)}`}`}
     </p>
   );

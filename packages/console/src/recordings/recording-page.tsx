@@ -5,6 +5,7 @@ import { fetchReport, recordingEndpoints } from '../api/recordings.ts';
 import type { Api } from '../api/rest.ts';
 import { ActionButton } from '../components/action-button.tsx';
 import { CopyCurl } from '../components/copy-curl.tsx';
+import { FactList } from '../components/fact-list.tsx';
 import { BackIcon, TrashIcon } from '../components/icons.tsx';
 import { Alert, connectionStatus, EmptyState, ErrorAlert, PageTitle } from '../components/page-title.tsx';
 import { formatLength, Timestamp } from '../components/timestamp.tsx';
@@ -88,7 +89,7 @@ function RecordingView({ recordingId, report }: { recordingId: string; report: R
   const { problem, progress, start } = useDownload();
   const download = useCallback((file: string) => void start(recordingId, file), [start, recordingId]);
   const stream = useMemo(
-    (): Playable => ({ recordingId, file: 'index.m3u8', kind: 'stream', who: report.roomId, format: 'H.264 and AAC' }),
+    (): Playable => ({ recordingId, file: 'index.m3u8', kind: 'stream', originName: report.roomId, format: 'H.264 and AAC' }),
     [recordingId, report.roomId],
   );
   return (
@@ -115,7 +116,7 @@ function RecordingView({ recordingId, report }: { recordingId: string; report: R
           <CopyCurl call={recordingEndpoints.file(recordingId, stream.file)} what="get the playlist" />
         </Section>
       ) : (
-        <section className="report-part" aria-label="Tracks of this recording">
+        <section className="page-part" aria-label="Tracks of this recording">
           <h2>Tracks</h2>
           {report.tracks.length === 0 ? (
             <EmptyState title="No tracks yet" testId="no-tracks">
@@ -140,7 +141,7 @@ function RecordingView({ recordingId, report }: { recordingId: string; report: R
 
 function Section({ title, children }: { title: string; children: ReactNode }) {
   return (
-    <section className="report-part" aria-label={title}>
+    <section className="page-part" aria-label={title}>
       <h2>{title}</h2>
       <div className="report-line">{children}</div>
     </section>
@@ -150,30 +151,17 @@ function Section({ title, children }: { title: string; children: ReactNode }) {
 function Facts({ recordingId, report }: { recordingId: string; report: Report }) {
   const { startTime, endTime, node, upload, state } = report;
   return (
-    <dl className="report-facts" data-testid="report-facts">
-      <Fact name="Started">
-        <Timestamp time={startTime} />
-      </Fact>
-      <Fact name="Ended">{state === 'running' ? 'in progress' : state === 'interrupted' ? 'unknown' : <Timestamp time={endTime} />}</Fact>
-      <Fact name="Length">{formatLength(lengthOf(report))}</Fact>
-      <Fact name="Upload">
-        <UploadBadge upload={upload} />
-      </Fact>
-      <Fact name="Node">
-        <bdi>{node || '–'}</bdi>
-      </Fact>
-      <Fact name="ID">
-        <code>{recordingId}</code>
-      </Fact>
-    </dl>
-  );
-}
-
-function Fact({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
+    <FactList
+      className="report-facts"
+      testId="report-facts"
+      facts={[
+        ['Started', <Timestamp key="started" time={startTime} />],
+        ['Ended', state === 'running' ? 'In progress' : state === 'interrupted' ? 'Unknown' : <Timestamp key="ended" time={endTime} />],
+        ['Length', formatLength(lengthOf(report))],
+        ['Upload', <UploadBadge key="upload" upload={upload} />],
+        ['Node', <bdi key="node">{node || '–'}</bdi>],
+        ['ID', <code key="id">{recordingId}</code>],
+      ]}
+    />
   );
 }

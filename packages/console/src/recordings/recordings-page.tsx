@@ -5,10 +5,10 @@ import { listRecordings, recordingEndpoints } from '../api/recordings.ts';
 import type { Api } from '../api/rest.ts';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { type Column, DataTable } from '../components/data-table.tsx';
-import { SearchIcon } from '../components/icons.tsx';
-import { Alert, connectionStatus, EmptyState, ErrorAlert, PageTitle } from '../components/page-title.tsx';
+import { Alert, connectionStatus, EmptyState, ErrorAlert, PageTitle, UnreachableNodes } from '../components/page-title.tsx';
+import { SearchField } from '../components/search-field.tsx';
 import { EmptyValue, formatLength, Timestamp } from '../components/timestamp.tsx';
-import { plural, pluralize } from '../format.ts';
+import { pluralize } from '../format.ts';
 import { useResource } from '../hooks/use-resource.ts';
 import { recordingHash } from '../router.ts';
 import { matching, type RecordingRow, rowsOf } from './recording-list.ts';
@@ -17,6 +17,8 @@ import './recordings.css';
 
 const refreshIntervalMs = 5_000;
 const pageSize = 200;
+
+const contents = { hls: 'Stream', recording: 'Tracks' };
 
 const columns: readonly Column<RecordingRow>[] = [
   {
@@ -41,7 +43,12 @@ const columns: readonly Column<RecordingRow>[] = [
       return formatLength(Date.parse(summary.endTime) - start);
     },
   },
-  { id: 'kind', title: 'Type', width: '100px', cell: ({ summary }) => (summary ? kindOf(summary.type) : <EmptyValue words="unknown" />) },
+  {
+    id: 'type',
+    title: 'Type',
+    width: '100px',
+    cell: ({ summary }) => (summary ? contents[summary.type] : <EmptyValue words="unknown" />),
+  },
   {
     id: 'state',
     title: 'State',
@@ -60,15 +67,11 @@ const columns: readonly Column<RecordingRow>[] = [
 const keyOf = ({ id }: RecordingRow): string => id;
 const attributesOf = ({ id }: RecordingRow): Record<`data-${string}`, string> => ({ 'data-recording': id });
 
-export function kindOf(type: 'recording' | 'hls'): string {
-  return type === 'hls' ? 'stream' : 'tracks';
-}
-
 export function RecordingsPage() {
   const list = useResource(['recordings'], loadRows, refreshIntervalMs);
   const [search, setSearch] = useState('');
   const [shown, setShown] = useState(pageSize);
-  const rows = list.data?.rows;
+  const { rows, incomplete = [] } = list.data ?? {};
   const found = useMemo(() => rows && matching(rows, search), [rows, search]);
   const drawn = useMemo(() => found?.slice(0, shown) ?? [], [found, shown]);
   const running = rows?.filter(({ summary }) => summary?.state === 'running').length ?? 0;
@@ -81,23 +84,20 @@ export function RecordingsPage() {
         actions={<CopyCurl call={recordingEndpoints.list} what="list recordings" />}
       />
       <ErrorAlert problem={list.problem} />
-      {list.data && list.data.incomplete.length > 0 && (
-        <Alert tone="warning" testId="incomplete">
-          <Missing places={list.data.incomplete} />
+      <UnreachableNodes nodes={incomplete.filter((place) => place !== 's3')} what="recordings" testId="incomplete" />
+      {incomplete.includes('s3') && (
+        <Alert tone="warning" testId="s3-unreachable">
+          S3 is unreachable; recordings stored only in S3 are not listed.
         </Alert>
       )}
       {rows && rows.length > 0 && (
-        <label className="search">
-          <SearchIcon />
-          <span className="visually-hidden">Search recordings</span>
-          <input
-            type="search"
-            data-testid="recording-search"
-            placeholder="Search room, node, state"
-            value={search}
-            onChange={(event) => setSearch(event.target.value)}
-          />
-        </label>
+        <SearchField
+          label="Search recordings"
+          placeholder="Search room, node, state"
+          testId="recording-search"
+          value={search}
+          onChange={setSearch}
+        />
       )}
       {rows?.length === 0 && (
         <EmptyState title="No recordings" testId="no-recordings">
@@ -123,24 +123,4 @@ async function loadRows(api: Api, signal: AbortSignal): Promise<{ rows: Recordin
   const nodes = list.described.some(({ state }) => state === 'running') ? await listNodes(api, signal) : [];
   const names = nodes.map(({ name }) => name);
   return { rows: rowsOf(list, names), incomplete: list.incomplete };
-}
-
-/** Unreachable places: nodes, and S3. */
-function Missing({ places }: { places: readonly string[] }) {
-  const nodes = places.filter((place) => place !== 's3');
-  return (
-    <>
-      {nodes.length > 0 && (
-        <p>
-          {plural(
-            nodes.length,
-            'This node is unreachable; its recordings are not listed:',
-            'These nodes are unreachable; their recordings are not listed:',
-          )}{' '}
-          <bdi>{nodes.join(', ')}</bdi>.
-        </p>
-      )}
-      {nodes.length < places.length && <p>S3 is unreachable; recordings stored only in S3 are not listed.</p>}
-    </>
-  );
 }

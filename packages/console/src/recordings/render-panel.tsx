@@ -32,7 +32,7 @@ export function RenderPanel({ recordingId, report, onPlay, onDownload }: RenderP
   if (!data && report.rendered === undefined && problem === undefined) return null;
   const rendered = report.rendered !== undefined || state === 'done';
   return (
-    <section className="report-part" aria-label="MP4" data-testid="render" data-state={data?.state}>
+    <section className="page-part" aria-label="MP4" data-testid="render" data-state={data?.state}>
       <h2>MP4</h2>
       {data && under && <Progress render={data} />}
       {state === 'failed' && (
@@ -48,7 +48,9 @@ export function RenderPanel({ recordingId, report, onPlay, onDownload }: RenderP
               type="button"
               className="button primary"
               data-testid="play-rendered"
-              onClick={() => onPlay({ recordingId, file: renderedFile, kind: 'video', who: report.roomId, format: 'H.264 and AAC in MP4' })}
+              onClick={() =>
+                onPlay({ recordingId, file: renderedFile, kind: 'video', originName: report.roomId, format: 'H.264 and AAC in MP4' })
+              }
             >
               <PlayIcon />
               Play
@@ -122,9 +124,9 @@ function Problems({ problems }: { problems: readonly string[] }) {
     <Alert tone="warning" testId="render-left-out">
       <p>Missing from the MP4:</p>
       <ul>
-        {problems.map((sentence) => (
-          <li key={sentence}>
-            <bdi>{sentence}</bdi>
+        {problems.map((message) => (
+          <li key={message}>
+            <bdi>{message}</bdi>
           </li>
         ))}
       </ul>

@@ -11,7 +11,7 @@ export type ReportTrack = {
   kind: 'audio' | 'video';
   encoding: string;
   size: string | undefined;
-  who: string;
+  originName: string;
   /** Type and id of the track origin. */
   origin: string;
   about: string | undefined;
@@ -95,7 +95,7 @@ function readTrack(track: Fields, index: number): ReportTrack {
     kind: track.type === 'video' ? 'video' : 'audio',
     encoding: textOf(track.encoding) ?? 'unknown',
     size: sizeOf(track),
-    who: short(name ?? id ?? 'unknown'),
+    originName: short(name ?? id ?? 'unknown'),
     origin: origin === undefined ? '' : name === undefined || id === undefined ? origin : `${origin} ${id}`,
     about: aboutOf(track.metadata),
     offset: numberOf(track.offset),

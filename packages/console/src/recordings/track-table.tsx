@@ -13,17 +13,17 @@ type TrackTableProps = { recordingId: string; report: Report; onPlay: (playable:
 export function TrackTable({ recordingId, report, onPlay, onDownload }: TrackTableProps) {
   const length = lengthOf(report);
   const columns = useMemo((): readonly Column<ReportTrack>[] => {
-    const play = ({ file, kind, encoding, who }: ReportTrack) =>
-      file !== undefined && onPlay({ recordingId, file, kind, who, format: `${encoding.toUpperCase()} in ${containerOf(file)}` });
+    const play = ({ file, kind, encoding, originName }: ReportTrack) =>
+      file !== undefined && onPlay({ recordingId, file, kind, originName, format: `${encoding.toUpperCase()} in ${containerOf(file)}` });
     return [
       {
-        id: 'who',
-        title: 'Participant',
+        id: 'origin',
+        title: 'Origin',
         width: 'minmax(0, 1.6fr)',
         narrow: 'head',
-        cell: ({ who, origin, about }) => (
-          <div className="track-who">
-            <bdi className="cut strong">{who}</bdi>
+        cell: ({ originName, origin, about }) => (
+          <div className="two-lines">
+            <bdi className="cut strong">{originName}</bdi>
             <bdi className="cut quiet-text small-text">{[origin, about].filter(Boolean).join(' · ')}</bdi>
           </div>
         ),
@@ -41,7 +41,7 @@ export function TrackTable({ recordingId, report, onPlay, onDownload }: TrackTab
       { id: 'codec', title: 'Codec', width: '84px', cell: ({ encoding }) => <bdi>{encoding.toUpperCase()}</bdi> },
       {
         id: 'when',
-        title: 'Start and length',
+        title: 'Time span',
         width: 'minmax(0, 1.4fr)',
         cell: (track) => <Span track={track} length={length} />,
       },
@@ -53,9 +53,9 @@ export function TrackTable({ recordingId, report, onPlay, onDownload }: TrackTab
         narrow: 'actions',
         quietTitle: true,
         cell: (track) => {
-          const { file, problem, who, kind } = track;
+          const { file, problem, originName, kind } = track;
           if (file === undefined) return <span className="track-problem">{problem ?? 'Nothing was recorded'}</span>;
-          const label = `${kind} of ${who}`;
+          const label = `${kind} of ${originName}`;
           return (
             <div className="row-actions">
               <button
@@ -89,7 +89,10 @@ export function TrackTable({ recordingId, report, onPlay, onDownload }: TrackTab
 }
 
 const keyOf = ({ id, file }: ReportTrack): string => file ?? id;
-const attributesOf = ({ kind, who }: ReportTrack): Record<`data-${string}`, string> => ({ 'data-kind': kind, 'data-who': who });
+const attributesOf = ({ kind, originName }: ReportTrack): Record<`data-${string}`, string> => ({
+  'data-kind': kind,
+  'data-origin': originName,
+});
 
 /** Time span within the recording, as text and as a bar. */
 function Span({ track: { offset, duration, problem, file }, length }: { track: ReportTrack; length: number }) {
@@ -98,8 +101,8 @@ function Span({ track: { offset, duration, problem, file }, length }: { track: R
   return (
     <div className="span">
       <span>
-        at {formatLength(offset)}
-        {duration === undefined ? '' : `, ${formatLength(duration)} long`}
+        {formatLength(offset)}
+        {duration === undefined ? '' : ` to ${formatLength(offset + duration)}`}
       </span>
       <svg className="span-bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true" focusable="false">
         <rect className="span-all" width="100" height="4" />

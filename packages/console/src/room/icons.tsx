@@ -9,4 +9,3 @@ export const WatchIcon = icon(
   <rect key="frame" x="3.5" y="5" width="17" height="12" rx="2.5" />,
   <path key="play" d="M10.2 8.4v5.2l4.3-2.6zM9 20h6" />,
 );
-export const CloseIcon = icon(<path key="cross" d="M6.5 6.5l11 11M17.5 6.5l-11 11" />);

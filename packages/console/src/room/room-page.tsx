@@ -1,6 +1,6 @@
 // Room page for logged-in users: joins a room, invites guests, and recreates the room after its end.
 import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
-import { type Api, ApiError, errorMessage } from '../api/rest.ts';
+import { type Api, ApiError } from '../api/rest.ts';
 import type { SessionEnd } from '../call/call-state.ts';
 import { RoomSessionView } from '../call/room-session-view.tsx';
 import { ActionButton } from '../components/action-button.tsx';
@@ -10,6 +10,8 @@ import { InviteDialog } from '../components/invite-dialog.tsx';
 import { useReadOnlyReason, useSessionContext } from '../hooks/console-context.ts';
 import { runSerially } from '../hooks/serialize.ts';
 import { tabId } from '../hooks/tab-storage.ts';
+import { useAction } from '../hooks/use-action.ts';
+import { useRoomExistence } from '../hooks/use-room-existence.ts';
 import { PanelIcon, WatchIcon } from '../room/icons.tsx';
 import { RoomPanel } from '../room/room-panel.tsx';
 import { useIsWideScreen } from '../room/use-is-wide-screen.ts';
@@ -20,8 +22,6 @@ import '../room/cards.css';
 import './components/options.css';
 import './events/log.css';
 
-type Known = 'asking' | 'there' | 'ended' | 'unreachable';
-const retryDelay = 1_500;
 const turnOf = (roomId: string): string => `peer of ${roomId}`;
 
 export function RoomPage({ route: { roomId } }: { route: RouteOf<'room'> }) {
@@ -30,7 +30,7 @@ export function RoomPage({ route: { roomId } }: { route: RouteOf<'room'> }) {
   const wide = useIsWideScreen();
   const [panel, setPanel] = useState(wide);
   const [inviting, setInviting] = useState(false);
-  const [entry, askAgain] = useRoomThere(api, roomId);
+  const [existence, checkAgain] = useRoomExistence(api, roomId);
   const [entered, setEntered] = useState(false);
   const toggle = useRef<HTMLButtonElement>(null);
   const closed = useRef(false);
@@ -45,19 +45,19 @@ export function RoomPage({ route: { roomId } }: { route: RouteOf<'room'> }) {
   }, [panel]);
 
   useEffect(() => {
-    if (entry === 'there') setEntered(true);
-  }, [entry]);
+    if (existence === 'exists') setEntered(true);
+  }, [existence]);
 
-  if (!entered && entry !== 'there') {
+  if (!entered && existence !== 'exists') {
     return (
       <>
         <AppHeader home />
         <main className="middle">
-          {entry === 'ended' ? (
-            <RoomEnded api={api} roomId={roomId} onMade={askAgain} />
+          {existence === 'ended' ? (
+            <RoomEnded api={api} roomId={roomId} onCreated={checkAgain} />
           ) : (
             <p className="starting" role="status" data-testid="status">
-              {entry === 'asking' ? 'Loading room…' : 'Disconnected. Reconnecting…'}
+              {existence === 'loading' ? 'Loading room…' : 'Disconnected. Reconnecting…'}
             </p>
           )}
         </main>
@@ -95,7 +95,7 @@ export function RoomPage({ route: { roomId } }: { route: RouteOf<'room'> }) {
     <div className={panel ? 'room-page with-panel' : 'room-page'}>
       {/* On a phone the panel covers the room, whose session continues. */}
       <div className="room-live" inert={panel && !wide}>
-        <Stage roomId={roomId} actions={actions} />
+        <RoomContent roomId={roomId} actions={actions} />
       </div>
       {panel && <RoomPanel live={live} covers={!wide} onClose={close} />}
       {inviting && <InviteDialog api={api} roomId={roomId} onClose={() => setInviting(false)} />}
@@ -104,7 +104,7 @@ export function RoomPage({ route: { roomId } }: { route: RouteOf<'room'> }) {
 }
 
 /** Lobby and room; with a read-only token a message instead. */
-function Stage({ roomId, actions }: { roomId: string; actions: ReactNode }) {
+function RoomContent({ roomId, actions }: { roomId: string; actions: ReactNode }) {
   const { api } = useSessionContext();
   const refusal = useReadOnlyReason();
   const peer = useRef<string | undefined>(undefined);
@@ -161,32 +161,6 @@ function Stage({ roomId, actions }: { roomId: string; actions: ReactNode }) {
   );
 }
 
-/** Checks whether the room exists, and retries until the server responds. */
-function useRoomThere(api: Api, roomId: string): [Known, () => void] {
-  const [known, setKnown] = useState<Known>('asking');
-  const [round, setRound] = useState(0);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another round starts another check
-  useEffect(() => {
-    let stopped = false;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const ask = async () => {
-      const answer = await api.getRoom(roomId).then(
-        () => 'there' as const,
-        (error: unknown) => (error instanceof ApiError && error.status === 404 ? ('ended' as const) : ('unreachable' as const)),
-      );
-      if (stopped) return;
-      setKnown(answer);
-      if (answer === 'unreachable') timer = setTimeout(ask, retryDelay);
-    };
-    void ask();
-    return () => {
-      stopped = true;
-      clearTimeout(timer);
-    };
-  }, [api, roomId, round]);
-  return [known, useCallback(() => setRound((before) => before + 1), [])];
-}
-
 type AfterCallProps = { api: Api; roomId: string; ending: SessionEnd; again: { join: () => void; lobby: () => void } };
 
 function AfterCall({ api, roomId, ending, again }: AfterCallProps) {
@@ -215,12 +189,12 @@ function Left({ again }: { again: { lobby: () => void } }) {
 
 /** After a session that ended: checks whether the room still exists. */
 function Lost({ api, roomId, ending, again }: AfterCallProps) {
-  const [known] = useRoomThere(api, roomId);
-  if (known === 'ended') return <RoomEnded api={api} roomId={roomId} onMade={again.join} />;
-  if (known !== 'there') {
+  const [existence] = useRoomExistence(api, roomId);
+  if (existence === 'ended') return <RoomEnded api={api} roomId={roomId} onCreated={again.join} />;
+  if (existence !== 'exists') {
     return (
       <p className="starting" role="status" data-testid="status">
-        {known === 'asking' ? 'Loading room…' : 'Disconnected. Reconnecting…'}
+        {existence === 'loading' ? 'Loading room…' : 'Disconnected. Reconnecting…'}
       </p>
     );
   }
@@ -250,23 +224,16 @@ function Lost({ api, roomId, ending, again }: AfterCallProps) {
   );
 }
 
-function RoomEnded({ api, roomId, onMade }: { api: Api; roomId: string; onMade: () => void }) {
-  const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState<string>();
-  const make = async () => {
-    setBusy(true);
-    setProblem(undefined);
-    try {
-      await api.createRoom({ roomId });
-      onMade();
-    } catch (error) {
-      // Another client has created it, which is fine.
-      if (error instanceof ApiError && error.code === 'already_exists') return onMade();
-      setProblem(errorMessage(error));
-    } finally {
-      // The room may have ended again meanwhile.
-      setBusy(false);
-    }
+function RoomEnded({ api, roomId, onCreated }: { api: Api; roomId: string; onCreated: () => void }) {
+  const { busy, problem, run } = useAction();
+  const create = async () => {
+    const done = await run(() =>
+      api.createRoom({ roomId }).catch((error: unknown) => {
+        // Another client has created it, which is fine.
+        if (!(error instanceof ApiError && error.code === 'already_exists')) throw error;
+      }),
+    );
+    if (done) onCreated();
   };
   return (
     <CenteredMessage
@@ -277,7 +244,7 @@ function RoomEnded({ api, roomId, onMade }: { api: Api; roomId: string; onMade: 
           <a className="button" href={roomsHash}>
             All rooms
           </a>
-          <button type="button" className="button primary" data-testid="recreate" disabled={busy} onClick={make}>
+          <button type="button" className="button primary" data-testid="recreate" disabled={busy} onClick={() => void create()}>
             Recreate room
           </button>
         </>

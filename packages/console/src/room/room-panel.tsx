@@ -1,9 +1,9 @@
 // Room panel: participants, components and events of a room, whether the user has joined or not.
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
+import { CloseIcon } from '../components/icons.tsx';
 import { Alert } from '../components/page-title.tsx';
 import { ComponentsTab } from './components/components-tab.tsx';
 import { EventsTab } from './events/events-tab.tsx';
-import { CloseIcon } from './icons.tsx';
 import { PeersTab } from './peers/peers-tab.tsx';
 import { Tabs } from './tabs.tsx';
 import type { LiveRoom } from './use-room.ts';

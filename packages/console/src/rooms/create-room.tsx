@@ -1,9 +1,11 @@
 // Create room dialog: creates a room with its options.
+
 import { type FormEvent, type SyntheticEvent, useRef, useState } from 'react';
 import type { RoomOptions } from '../../../server-sdk/src/generated/schemas.ts';
 import { getConfig } from '../api/health.ts';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { Dialog } from '../components/dialog.tsx';
+import { FormProblem } from '../components/page-title.tsx';
 import { useSessionContext } from '../hooks/console-context.ts';
 import { useAction } from '../hooks/use-action.ts';
 import { useResource } from '../hooks/use-resource.ts';
@@ -70,11 +72,7 @@ export function CreateRoom({ onMade, onClose }: { onMade: (roomId: string) => vo
           <input name="externalId" autoComplete="off" spellCheck={false} placeholder="lesson-2291" />
           <small>externalId: creating a room again with the same ID returns the existing room.</small>
         </label>
-        {problem && (
-          <p className="problem whole" role="alert" data-testid="create-problem">
-            {problem}
-          </p>
-        )}
+        <FormProblem problem={problem} testId="create-problem" />
         <div className="dialog-actions whole">
           <CopyCurl call={{ method: 'POST', path: 'room', body: options }} what="create this room" />
           <span className="spacer" />

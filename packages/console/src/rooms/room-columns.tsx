@@ -28,7 +28,7 @@ export function roomColumns({ order, onOrder, onInvite, onEnd }: RoomColumnsOpti
       narrow: 'head',
       sort: sort('name'),
       cell: (room) => (
-        <span className="room-title-cell">
+        <span className="two-lines">
           <a className="row-name cut" href={roomHash(room.id)}>
             {room.id}
           </a>
@@ -41,12 +41,12 @@ export function roomColumns({ order, onOrder, onInvite, onEnd }: RoomColumnsOpti
       ),
     },
     {
-      id: 'people',
+      id: 'participants',
       title: 'Participants',
       width: '132px',
-      sort: sort('people'),
+      sort: sort('participants'),
       narrow: 'plain',
-      cell: (room) => <People room={room} />,
+      cell: (room) => <Participants room={room} />,
     },
     {
       id: 'names',
@@ -111,9 +111,9 @@ export function roomColumns({ order, onOrder, onInvite, onEnd }: RoomColumnsOpti
   ];
 }
 
-function People({ room: { present, maxPeers, expected } }: { room: RoomRow }) {
+function Participants({ room: { present, maxPeers, expected } }: { room: RoomRow }) {
   return (
-    <span className={present > 0 ? 'people live' : 'people'}>
+    <span className={present > 0 ? 'participants live' : 'participants'}>
       <PeopleIcon />
       <span data-testid="peer-count">
         {present}

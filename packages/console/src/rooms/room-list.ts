@@ -126,11 +126,11 @@ export function searchRooms(rows: readonly RoomRow[], text: string): readonly Ro
   return rows.filter(({ id, externalId, names }) => [id, externalId ?? '', ...names].some((each) => each.toLowerCase().includes(wanted)));
 }
 
-export type RoomOrder = { by: 'name' | 'people' | 'components'; down: boolean };
+export type RoomOrder = { by: 'name' | 'participants' | 'components'; down: boolean };
 
 /** Stable: equal rooms stay in the order of their ids. */
 export function sortRooms(rows: readonly RoomRow[], { by, down }: RoomOrder): readonly RoomRow[] {
   if (by === 'name') return down ? rows.toReversed() : rows;
-  const figure = (row: RoomRow) => (by === 'people' ? row.present : row.components);
-  return rows.toSorted((a, b) => (down ? figure(b) - figure(a) : figure(a) - figure(b)));
+  const count = (row: RoomRow) => (by === 'participants' ? row.present : row.components);
+  return rows.toSorted((a, b) => (down ? count(b) - count(a) : count(a) - count(b)));
 }

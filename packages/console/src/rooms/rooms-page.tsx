@@ -3,10 +3,11 @@ import { useDeferredValue, useEffect, useMemo, useState } from 'react';
 import type { Api } from '../api/rest.ts';
 import { ActionButton } from '../components/action-button.tsx';
 import { type Column, DataTable } from '../components/data-table.tsx';
-import { PlusIcon, SearchIcon } from '../components/icons.tsx';
+import { PlusIcon } from '../components/icons.tsx';
 import { InviteDialog } from '../components/invite-dialog.tsx';
-import { Alert, EmptyState, PageTitle } from '../components/page-title.tsx';
-import { formatNumber, plural, pluralize } from '../format.ts';
+import { EmptyState, PageTitle, UnreachableNodes } from '../components/page-title.tsx';
+import { SearchField } from '../components/search-field.tsx';
+import { formatNumber, pluralize } from '../format.ts';
 import { useSessionContext } from '../hooks/console-context.ts';
 import { useStore } from '../hooks/store.ts';
 import { CreateRoom } from '../rooms/create-room.tsx';
@@ -14,7 +15,7 @@ import { EndRoom } from '../rooms/end-room.tsx';
 import { LiveRooms } from '../rooms/live-rooms.ts';
 import { roomColumns } from '../rooms/room-columns.tsx';
 import { type RoomOrder, type RoomRow, searchRooms, sortRooms } from '../rooms/room-list.ts';
-import '../styles/rooms.css';
+import './rooms.css';
 
 /** Maximum number of listed rooms. */
 const maxRows = 2_000;
@@ -55,17 +56,13 @@ function Rooms({ api, live }: { api: Api; live: LiveRooms }) {
         facts={rows && factsOf(rows)}
         actions={
           <>
-            <search className="search">
-              <SearchIcon />
-              <input
-                type="search"
-                placeholder="Search rooms"
-                aria-label="Search rooms by name, external ID or participant"
-                data-testid="search"
-                value={search}
-                onChange={(event) => setSearch(event.target.value)}
-              />
-            </search>
+            <SearchField
+              label="Search rooms by name, external ID or participant"
+              placeholder="Search rooms"
+              testId="search"
+              value={search}
+              onChange={setSearch}
+            />
             <ActionButton className="button primary" data-testid="create-room" onClick={() => setOpen({ what: 'create' })}>
               <PlusIcon />
               New room
@@ -73,16 +70,7 @@ function Rooms({ api, live }: { api: Api; live: LiveRooms }) {
           </>
         }
       />
-      {incomplete.length > 0 && (
-        <Alert tone="warning" testId="incomplete">
-          {plural(
-            incomplete.length,
-            'A node is unreachable; its rooms are not listed:',
-            '# nodes are unreachable; their rooms are not listed:',
-          )}{' '}
-          <bdi>{incomplete.join(', ')}</bdi>
-        </Alert>
-      )}
+      <UnreachableNodes nodes={incomplete} what="rooms" testId="incomplete" />
       {rows?.length === 0 && (
         <EmptyState title="No rooms yet" testId="no-rooms">
           Create a room, join it and invite others with a link. Rooms created through the API appear here too.

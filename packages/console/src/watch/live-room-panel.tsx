@@ -1,9 +1,11 @@
 // Live room panel: shows the room next to its stream through an observer peer that sends no media; its audio is not played.
+
+import { hasTile, remoteTiles } from '../call/remote-tiles.tsx';
 import type { RoomSession } from '../call/room-session.ts';
 import { TileGrid } from '../call/tile-grid.tsx';
 import { ActionButton } from '../components/action-button.tsx';
 import { CopyCurl } from '../components/copy-curl.tsx';
-import { tileOfComponent, tilesOf } from '../components/room-view.tsx';
+import { FormProblem } from '../components/page-title.tsx';
 import { useStore } from '../hooks/store.ts';
 import { tabId } from '../hooks/tab-storage.ts';
 import { useObserverSession } from './use-observer-session.ts';
@@ -34,11 +36,7 @@ export function LiveRoomPanel({ roomId, incarnation }: { roomId: string; incarna
           {!wanted && <CopyCurl call={{ method: 'POST', path, body }} what="join as an observer" compact />}
         </span>
       </header>
-      {problem && (
-        <p className="problem" role="alert" data-testid="live-problem">
-          {problem}
-        </p>
-      )}
+      <FormProblem problem={problem} testId="live-problem" />
       {call && <LiveTiles call={call} />}
       {!call && wanted && (
         <p className="note" role="status" data-testid="live-status">
@@ -46,7 +44,7 @@ export function LiveRoomPanel({ roomId, incarnation }: { roomId: string; incarna
         </p>
       )}
       {!wanted && (
-        <p className="faint">Shows the live room next to the stream, without delay. You join as &ldquo;{name}&rdquo; and send no media.</p>
+        <p className="hint">Shows the live room next to the stream, without delay. You join as &ldquo;{name}&rdquo; and send no media.</p>
       )}
     </section>
   );
@@ -55,8 +53,7 @@ export function LiveRoomPanel({ roomId, incarnation }: { roomId: string; incarna
 function LiveTiles({ call }: { call: RoomSession }) {
   const state = useStore(call);
   const { phase, endsAt } = state;
-  const shown = state.components.filter(({ tracks }) => tracks.length > 0);
-  const isEmpty = state.people.length === 0 && shown.length === 0;
+  const isEmpty = state.participants.length === 0 && !state.components.some(hasTile);
   return (
     <>
       {phase !== 'joined' && (
@@ -69,12 +66,9 @@ function LiveTiles({ call }: { call: RoomSession }) {
           The server is shutting down. This room closes at {endsAt.toLocaleTimeString()} at the latest.
         </p>
       )}
-      {phase === 'joined' && isEmpty && <p className="faint">No other participants.</p>}
+      {phase === 'joined' && isEmpty && <p className="hint">No other participants.</p>}
       <div className="live-tiles">
-        <TileGrid>
-          {shown.map((component) => tileOfComponent(component, call, true))}
-          {state.people.flatMap((person) => tilesOf(person, call, state.activeSpeaker, true))}
-        </TileGrid>
+        <TileGrid>{remoteTiles(call, state, true)}</TileGrid>
       </div>
     </>
   );

@@ -87,7 +87,7 @@ function Facts({ player }: { player: StreamPlayer }) {
         values={latencies}
         capacity={keptLatencies}
         format={secondsText}
-        least={3_000}
+        minScale={3_000}
         testId="latency-chart"
       />
       <dl className="facts">

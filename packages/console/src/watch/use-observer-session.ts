@@ -30,7 +30,7 @@ export type ObserverSession = {
 };
 
 /** Why one incarnation of the room is no longer observed. */
-type Over = { incarnation: string | undefined; sentence: string };
+type Over = { incarnation: string | undefined; message: string };
 
 export function useObserverSession({ roomId, incarnation, name, path, body }: VisitOptions): ObserverSession {
   const { api } = useSessionContext();
@@ -59,11 +59,11 @@ export function useObserverSession({ roomId, incarnation, name, path, body }: Vi
         if (!ending || stopped) return;
         // A removed or replaced observer does not rejoin automatically.
         if (ending.reason === 'removed' || ending.reason === 'takenOver') setWanted(false);
-        setOver({ incarnation, sentence: ending.message });
+        setOver({ incarnation, message: ending.message });
       });
     };
     runSerially(turn, join).catch((error: unknown) => {
-      if (!stopped) setOver({ incarnation, sentence: errorMessage(error) });
+      if (!stopped) setOver({ incarnation, message: errorMessage(error) });
     });
     return () => {
       stopped = true;
@@ -75,7 +75,7 @@ export function useObserverSession({ roomId, incarnation, name, path, body }: Vi
   return {
     call,
     wanted: wanted && !isOver,
-    problem: isOver ? over.sentence : undefined,
+    problem: isOver ? over.message : undefined,
     start: () => {
       setOver(undefined);
       setWanted(true);

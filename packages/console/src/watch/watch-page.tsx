@@ -3,7 +3,7 @@ import { type ReactNode, useCallback, useEffect, useState } from 'react';
 import type { Component, RoomEvent } from '../../../server-sdk/src/generated/schemas.ts';
 import { ActionButton } from '../components/action-button.tsx';
 import { CopyCurl } from '../components/copy-curl.tsx';
-import { Alert, connectionStatus, EmptyState, PageTitle } from '../components/page-title.tsx';
+import { Alert, connectionStatus, EmptyState, FormProblem, PageTitle } from '../components/page-title.tsx';
 import { pluralize } from '../format.ts';
 import { useSessionContext } from '../hooks/console-context.ts';
 import { Store, useStore } from '../hooks/store.ts';
@@ -132,11 +132,7 @@ function NotStreamed({ live: { calls, refresh } }: { live: LiveRoom }) {
       <EmptyState title="No live stream" testId="watch-no-stream">
         A live stream shows all participants in one video to any number of viewers, with about two seconds of delay.
       </EmptyState>
-      {action.problem && (
-        <p className="problem" role="alert">
-          {action.problem}
-        </p>
-      )}
+      <FormProblem problem={action.problem} />
       <p className="form-end">
         <ActionButton className="button primary" data-testid="start-stream" disabled={action.busy} onClick={() => void start()}>
           Start stream

@@ -2,6 +2,7 @@
 import type { DeadLetter } from '../../../server-sdk/src/generated/schemas.ts';
 import { ActionButton } from '../components/action-button.tsx';
 import { Dialog } from '../components/dialog.tsx';
+import { FactList } from '../components/fact-list.tsx';
 import { Timestamp } from '../components/timestamp.tsx';
 import { pluralize } from '../format.ts';
 
@@ -14,20 +15,13 @@ export function DeadLetterDialog({ letter, busy, onReplay, onClose }: LetterDial
       <p data-testid="letter-reason">
         Failed permanently {attempts === 0 ? 'without an attempt' : `after ${pluralize(attempts, 'attempt')}`}: <bdi>{reason}</bdi>.
       </p>
-      <dl className="letter-facts">
-        <dt>Receiver</dt>
-        <dd>
-          <bdi>{receiver}</bdi>
-        </dd>
-        <dt>Failed at</dt>
-        <dd>
-          <Timestamp time={Date.parse(givenUpAt)} />
-        </dd>
-        <dt>Node</dt>
-        <dd>
-          <bdi>{node}</bdi>
-        </dd>
-      </dl>
+      <FactList
+        facts={[
+          ['Receiver', <bdi key="receiver">{receiver}</bdi>],
+          ['Failed at', <Timestamp key="time" time={Date.parse(givenUpAt)} />],
+          ['Node', <bdi key="node">{node}</bdi>],
+        ]}
+      />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region must be reachable by keyboard */}
       <section className="letter-event" data-testid="letter-event" tabIndex={0} aria-label="Event">
         <pre>{shownJson(event)}</pre>

@@ -6,8 +6,8 @@ import { ActionButton } from '../components/action-button.tsx';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { type Column, DataTable } from '../components/data-table.tsx';
 import { ConfirmDialog } from '../components/dialog.tsx';
-import { SearchIcon } from '../components/icons.tsx';
-import { Alert, EmptyState, ErrorAlert } from '../components/page-title.tsx';
+import { Alert, EmptyState, ErrorAlert, UnreachableNodes } from '../components/page-title.tsx';
+import { SearchField } from '../components/search-field.tsx';
 import { Timestamp } from '../components/timestamp.tsx';
 import { plural } from '../format.ts';
 import { useSessionContext } from '../hooks/console-context.ts';
@@ -39,29 +39,24 @@ export function DeadLetters({ given, onReplayed }: { given: string; onReplayed: 
     refresh();
     onReplayed();
   });
-  const [looked, setLooked] = useState<DeadLetter>();
+  const [opened, setOpened] = useState<DeadLetter>();
   const [confirming, setConfirming] = useState(false);
-  const columns = useMemo(() => columnsOf(setLooked, replay.one), [replay.one]);
+  const columns = useMemo(() => columnsOf(setOpened, replay.one), [replay.one]);
   const letters = data?.data;
   const all: WebhookReplay = wanted === '' ? {} : { roomId: wanted };
   return (
-    <section className="webhook-part" aria-label="Dead letters">
-      <header className="webhook-head">
+    <section className="page-part" aria-label="Dead letters">
+      <header className="part-head">
         <h2>Dead letters</h2>
         <div className="page-actions">
-          <label className="search">
-            <SearchIcon />
-            <span className="visually-hidden">Filter by room</span>
-            <input
-              type="search"
-              data-testid="letter-room"
-              placeholder="Room"
-              value={room}
-              spellCheck={false}
-              aria-invalid={room !== '' && wanted === ''}
-              onChange={(event) => setRoom(event.target.value.trim())}
-            />
-          </label>
+          <SearchField
+            label="Filter by room"
+            placeholder="Room"
+            testId="letter-room"
+            value={room}
+            onChange={(value) => setRoom(value.trim())}
+            invalid={room !== '' && wanted === ''}
+          />
           {letters && letters.length > 0 && (
             <>
               <ActionButton className="button small" data-testid="replay-all" onClick={() => setConfirming(true)}>
@@ -75,21 +70,12 @@ export function DeadLetters({ given, onReplayed }: { given: string; onReplayed: 
       <p className="quiet-text">Events that could not be delivered: expired, rejected with 410, forbidden address, or queue overflow.</p>
       {lost ? <Alert tone="warning">Cannot reach the server. The list of dead letters may be out of date.</Alert> : null}
       <ErrorAlert problem={problem ?? replay.problem} testId="letter-problem" />
-      {replay.said !== undefined && (
+      {replay.result !== undefined && (
         <Alert tone="info" testId="replayed">
-          {replay.said}
+          {replay.result}
         </Alert>
       )}
-      {data && data.incomplete.length > 0 && (
-        <Alert tone="warning" testId="letters-incomplete">
-          {plural(
-            data.incomplete.length,
-            'This node is unreachable; its dead letters are not listed:',
-            'These nodes are unreachable; their dead letters are not listed:',
-          )}{' '}
-          <bdi>{data.incomplete.join(', ')}</bdi>.
-        </Alert>
-      )}
+      <UnreachableNodes nodes={data?.incomplete ?? []} what="dead letters" testId="letters-incomplete" />
       {letters?.length === 0 && (
         <EmptyState title={wanted === '' ? 'No dead letters' : 'No dead letters of this room'} testId="no-letters" />
       )}
@@ -102,15 +88,15 @@ export function DeadLetters({ given, onReplayed }: { given: string; onReplayed: 
         </button>
       )}
       {letters && letters.length >= maxDeadLetters && <p className="quiet-text">Showing the newest {maxDeadLetters}.</p>}
-      {looked && (
+      {opened && (
         <DeadLetterDialog
-          letter={looked}
+          letter={opened}
           busy={replay.busy}
           onReplay={async () => {
             // Another dead letter may be open by then.
-            if (await replay.one(looked)) setLooked((now) => (now === looked ? undefined : now));
+            if (await replay.one(opened)) setOpened((now) => (now === opened ? undefined : now));
           }}
-          onClose={() => setLooked(undefined)}
+          onClose={() => setOpened(undefined)}
         />
       )}
       {confirming && (
@@ -139,7 +125,7 @@ export function DeadLetters({ given, onReplayed }: { given: string; onReplayed: 
 const keyOf = ({ node, receiver, event, givenUpAt }: DeadLetter): string => `${node} ${receiver} ${event.id} ${givenUpAt}`;
 const attributesOf = ({ event }: DeadLetter): Record<`data-${string}`, string> => ({ 'data-event': event.id });
 
-function columnsOf(look: (letter: DeadLetter) => void, replay: (letter: DeadLetter) => Promise<boolean>): readonly Column<DeadLetter>[] {
+function columnsOf(open: (letter: DeadLetter) => void, replay: (letter: DeadLetter) => Promise<boolean>): readonly Column<DeadLetter>[] {
   return [
     {
       id: 'event',
@@ -147,7 +133,7 @@ function columnsOf(look: (letter: DeadLetter) => void, replay: (letter: DeadLett
       width: 'minmax(0, 1.3fr)',
       narrow: 'head',
       cell: (letter) => (
-        <button type="button" className="row-button" data-testid="look" onClick={() => look(letter)}>
+        <button type="button" className="row-name" data-testid="letter-open" onClick={() => open(letter)}>
           {letter.event.type}
         </button>
       ),
@@ -180,26 +166,26 @@ function columnsOf(look: (letter: DeadLetter) => void, replay: (letter: DeadLett
   ];
 }
 
-/** `said`: result message of the last redelivery. */
+/** `result`: result message of the last redelivery. */
 function useReplay(onDone: () => void) {
   const { api } = useSessionContext();
   const { busy, problem, run } = useAction();
-  const [said, setSaid] = useState<string>();
+  const [result, setResult] = useState<string>();
   const send = (filter: WebhookReplay) =>
     run(async () => {
-      setSaid(undefined);
+      setResult(undefined);
       const { data, incomplete } = await replayDeadLetters(api, filter);
-      setSaid(sentenceOf(data.replayed, incomplete));
+      setResult(replayMessage(data.replayed, incomplete));
       onDone();
     });
   // A stable reference, because rows are rendered again if it changes.
   const newest = useRef(send);
   newest.current = send;
   const one = useCallback((letter: DeadLetter) => newest.current({ eventIds: [letter.event.id] }), []);
-  return { busy, problem, said, one, all: send };
+  return { busy, problem, result, one, all: send };
 }
 
-function sentenceOf(replayed: number, incomplete: readonly string[]): string {
+function replayMessage(replayed: number, incomplete: readonly string[]): string {
   const count =
     replayed === 0
       ? 'No dead letters to redeliver.'

@@ -31,7 +31,7 @@ const receiverColumns: readonly Column<ReceiverRow>[] = [
 export function ReceiverTable({ nodes }: { nodes: readonly WebhookStatus[] }) {
   const rows = useMemo(() => rowsOf(nodes), [nodes]);
   return (
-    <section className="webhook-part" aria-label="Receivers">
+    <section className="page-part" aria-label="Receivers">
       <h2>Receivers</h2>
       {rows.length === 0 ? (
         <EmptyState title="No receivers" testId="no-receivers">
@@ -48,9 +48,9 @@ const keyOf = ({ key }: ReceiverRow): string => key;
 const attributesOf = ({ receiver }: ReceiverRow): Record<`data-${string}`, string> => ({ 'data-receiver': receiver });
 
 function ReceiverState({ row: { failing, problem, pending } }: { row: ReceiverRow }) {
-  if (failing) return <Badge tone="danger">unreachable</Badge>;
-  if (problem !== undefined) return <Badge tone="warning">rejecting</Badge>;
-  return pending > 0 ? <Badge tone="accent">delivering</Badge> : <Badge tone="good">up to date</Badge>;
+  if (failing) return <Badge tone="danger">Unreachable</Badge>;
+  if (problem !== undefined) return <Badge tone="warning">Rejecting</Badge>;
+  return pending > 0 ? <Badge tone="accent">Delivering</Badge> : <Badge tone="good">Up to date</Badge>;
 }
 
 /** Failing receivers first, then by pending events. Receivers of one host look alike, because their paths are not exposed. */
@@ -79,7 +79,7 @@ const nodeColumns: readonly Column<WebhookStatus>[] = [
 
 export function NodeTable({ nodes }: { nodes: readonly WebhookStatus[] }) {
   return (
-    <section className="webhook-part" aria-label="Nodes">
+    <section className="page-part" aria-label="Nodes">
       <h2>Nodes</h2>
       <p className="quiet-text">Counters reset when a node restarts.</p>
       <DataTable

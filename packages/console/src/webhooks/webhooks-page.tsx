@@ -2,9 +2,9 @@
 import type { WebhookStatus } from '../../../server-sdk/src/generated/schemas.ts';
 import { fetchWebhooks, webhookEndpoints } from '../api/webhooks.ts';
 import { CopyCurl } from '../components/copy-curl.tsx';
-import { Alert, connectionStatus, ErrorAlert, PageTitle } from '../components/page-title.tsx';
+import { connectionStatus, ErrorAlert, PageTitle, UnreachableNodes } from '../components/page-title.tsx';
 import { formatBytes } from '../components/timestamp.tsx';
-import { plural, pluralize } from '../format.ts';
+import { pluralize } from '../format.ts';
 import { useResource } from '../hooks/use-resource.ts';
 import { DeadLetters } from './dead-letters.tsx';
 import { NodeTable, ReceiverTable } from './tables.tsx';
@@ -15,7 +15,6 @@ const refreshIntervalMs = 3_000;
 export function WebhooksPage() {
   const status = useResource(['webhooks'], fetchWebhooks, refreshIntervalMs);
   const nodes = status.data?.data;
-  const incomplete = status.data?.incomplete ?? [];
   return (
     <>
       <PageTitle
@@ -25,16 +24,7 @@ export function WebhooksPage() {
         actions={<CopyCurl call={webhookEndpoints.status} what="show webhooks" />}
       />
       <ErrorAlert problem={status.problem} />
-      {incomplete.length > 0 && (
-        <Alert tone="warning" testId="incomplete">
-          {plural(
-            incomplete.length,
-            'This node is unreachable; its webhooks are not listed:',
-            'These nodes are unreachable; their webhooks are not listed:',
-          )}{' '}
-          <bdi>{incomplete.join(', ')}</bdi>.
-        </Alert>
-      )}
+      <UnreachableNodes nodes={status.data?.incomplete ?? []} what="webhooks" testId="incomplete" />
       {nodes && <ReceiverTable nodes={nodes} />}
       {nodes && <DeadLetters given={givenUp(nodes)} onReplayed={status.refresh} />}
       {nodes && <NodeTable nodes={nodes} />}

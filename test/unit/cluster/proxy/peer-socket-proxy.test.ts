@@ -281,7 +281,7 @@ async function startStub(t: TestContext) {
 }
 
 /** All intermediate buffers are full: the send queue does not change any more. */
-async function standsStill(queued: () => number, watch: () => void = () => {}): Promise<void> {
+async function waitUntilConstant(queued: () => number, watch: () => void = () => {}): Promise<void> {
   await eventually('the queue stays constant', async () => {
     const before = queued();
     await keepDoing(100, watch, 2);
@@ -296,7 +296,7 @@ test('a client that does not read stops the owner, and then receives every frame
   const count = 200;
   for (let sent = 0; sent < count; sent += 1) owner.send(frame);
   let most = 0;
-  await standsStill(
+  await waitUntilConstant(
     () => owner.bufferedAmount,
     () => {
       most = Math.max(most, waiting());
@@ -317,7 +317,7 @@ test('an owner that does not read stops the client, and then receives every fram
   const filling = 'x'.repeat(200 * 1024);
   const count = 200;
   for (let sent = 0; sent < count; sent += 1) client.send(JSON.stringify({ n: sent, filling }));
-  await standsStill(() => client.webSocket.bufferedAmount);
+  await waitUntilConstant(() => client.webSocket.bufferedAmount);
   const { bufferedAmount } = client.webSocket;
   assert.ok(bufferedAmount > 10 * 1024 * 1024, `the client still buffers ${bufferedAmount}`);
   owner.resume();

@@ -2,12 +2,13 @@
 import { type FormEvent, useEffect, useMemo, useRef, useState } from 'react';
 import type { ComponentType } from '../../../../server-sdk/src/generated/schemas.ts';
 import type { HttpRequest } from '../../api/curl.ts';
-import { type Api, ApiError, errorMessage, fetchSession } from '../../api/rest.ts';
-import { kindName } from '../../api/types.ts';
+import { type Api, ApiError, errorMessage } from '../../api/rest.ts';
+import { typeName } from '../../api/types.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { CopyCurl } from '../../components/copy-curl.tsx';
 import { PlusIcon } from '../../components/icons.tsx';
 import { useSessionContext } from '../../hooks/console-context.ts';
+import { useEnabledTypes } from '../../hooks/use-enabled-types.ts';
 import { useResource } from '../../hooks/use-resource.ts';
 import { componentFields, type Field, formFieldOf, type OpenApi, optionsOf } from './option-fields.ts';
 import { OptionFields, type Problem } from './option-form.tsx';
@@ -24,33 +25,33 @@ async function loadFields(api: Api, signal: AbortSignal) {
 
 export function AddComponent({ calls, onAdded }: { calls: RoomRequests; onAdded: () => void }) {
   const { api } = useSessionContext();
-  const used = useUsedKinds(api.base);
+  const enabled = useEnabledTypes(api.base);
   const { data: documented } = useResource(['openapi'], loadFields, documentIntervalMs);
   const [chosen, setChosen] = useState<ComponentType>();
-  const offered = [...(used ?? [])].sort() as ComponentType[];
-  if (used?.length === 0)
+  const types = [...(enabled ?? [])].sort() as ComponentType[];
+  if (enabled?.length === 0)
     return (
-      <p className="faint" data-testid="components-disabled">
+      <p className="hint" data-testid="components-disabled">
         No component types are enabled (SVC_COMPONENTS_USED).
       </p>
     );
-  const type = chosen ?? (offered.length === 1 ? offered[0] : undefined);
+  const type = chosen ?? (types.length === 1 ? types[0] : undefined);
   const about = type && documented?.get(type);
   return (
     <section className="add-component" aria-label="Add a component">
       <h3>Add</h3>
-      {offered.length > 1 && (
+      {types.length > 1 && (
         <fieldset className="choices" aria-label="Component type">
-          {offered.map((each) => (
+          {types.map((each) => (
             <button
               key={each}
               type="button"
               className="button small"
               aria-pressed={each === type}
-              data-testid={`kind-${each}`}
+              data-testid={`type-${each}`}
               onClick={() => setChosen(each)}
             >
-              {titles[each] ?? kindName(each)}
+              {titles[each] ?? typeName(each)}
             </button>
           ))}
         </fieldset>
@@ -104,8 +105,8 @@ function ComponentForm({ type, description, fields, calls, onAdded }: FormProps)
       if (form.current) empty(form.current, changed.current);
       setCall(read());
     } catch (error) {
-      const sentence = errorMessage(error);
-      setProblem({ path: error instanceof ApiError ? formFieldOf(error.field, fields) : undefined, sentence });
+      const message = errorMessage(error);
+      setProblem({ path: error instanceof ApiError ? formFieldOf(error.field, fields) : undefined, message });
     } finally {
       setBusy(false);
       onAdded();
@@ -118,13 +119,13 @@ function ComponentForm({ type, description, fields, calls, onAdded }: FormProps)
   const shownCall = useMemo(() => withoutSecrets(httpRequest, fields), [httpRequest, fields]);
   return (
     <form className="component-form" ref={form} onSubmit={submit} onChange={change} aria-label={`Add: ${type}`} noValidate>
-      {description && <p className="faint">{description}</p>}
+      {description && <p className="hint">{description}</p>}
       <div className="option-grid">
         <OptionFields fields={fields} problem={problem} />
       </div>
       {problem && problem.path === undefined && (
         <p className="problem" role="alert" data-testid="component-problem">
-          {problem.sentence}
+          {problem.message}
         </p>
       )}
       <div className="form-end">
@@ -165,20 +166,4 @@ function secretNames(fields: readonly Field[]): string[] {
     if (field.kind === 'group') return secretNames(field.fields);
     return field.kind === 'secret' ? (field.path.split('.').at(-1) ?? []) : [];
   });
-}
-
-/** Enabled component types; if they cannot be loaded, `file` is offered and the node validates the request. */
-function useUsedKinds(base: string): readonly string[] | undefined {
-  const [used, setUsed] = useState<readonly string[]>();
-  useEffect(() => {
-    let stopped = false;
-    fetchSession(base).then(
-      ({ components }) => !stopped && setUsed(components),
-      () => !stopped && setUsed(['file']),
-    );
-    return () => {
-      stopped = true;
-    };
-  }, [base]);
-  return used;
 }

@@ -39,12 +39,3 @@ export function CallButton({ call, what, action, onDone, className = 'button sma
     </span>
   );
 }
-
-/** Error message of the last request, announced by screen readers. */
-export function ActionProblem({ action, testId = 'action-problem' }: { action: Action; testId?: string }) {
-  return action.problem === undefined ? null : (
-    <p className="problem" role="alert" data-testid={testId}>
-      {action.problem}
-    </p>
-  );
-}

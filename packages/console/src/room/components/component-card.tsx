@@ -1,18 +1,15 @@
 // Component card: state of one component; expanded with properties, tracks and actions.
 import { useState } from 'react';
 import type { Component } from '../../../../server-sdk/src/generated/schemas.ts';
-import { ActionButton } from '../../components/action-button.tsx';
-import { CopyCurl } from '../../components/copy-curl.tsx';
-import { ConfirmDialog } from '../../components/dialog.tsx';
-import { Badge } from '../../components/page-title.tsx';
-import { useSessionContext } from '../../hooks/console-context.ts';
-import { type Action, useAction } from '../../hooks/use-action.ts';
+import { FactList } from '../../components/fact-list.tsx';
+import { Badge, FormProblem } from '../../components/page-title.tsx';
+import { useAction } from '../../hooks/use-action.ts';
 import { watchHash } from '../../router.ts';
 import { componentTitle, oneLine, UserText } from '../peers/names.tsx';
 import { SubscribeForm } from '../peers/subscribe-form.tsx';
 import { TrackList } from '../peers/track-list.tsx';
 import type { LiveRoom } from '../use-room.ts';
-import { ActionProblem } from './call-button.tsx';
+import { ConfirmedRequest } from './confirmed-request.tsx';
 import { Phone } from './phone.tsx';
 import { callsOf } from './phone-calls.ts';
 
@@ -22,7 +19,7 @@ export function ComponentCard({ component, live }: { component: Component; live:
   const name = componentTitle(component);
   const { type, properties } = component;
   return (
-    <li className="entry" data-testid="component-row" data-component={component.id} data-kind={type}>
+    <li className="entry" data-testid="component-row" data-component={component.id} data-type={type}>
       <details onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary className="entry-line">
           <span className="entry-name">
@@ -46,10 +43,10 @@ export function ComponentCard({ component, live }: { component: Component; live:
             {properties.subscribeMode === 'manual' && <SubscribeForm component={component} live={live} action={action} />}
             <Properties properties={{ id: component.id, ...properties }} />
             {component.tracks.length > 0 && (
-              <TrackList tracks={component.tracks} whose={name} stats={undefined} live={live} action={action} />
+              <TrackList tracks={component.tracks} originName={name} stats={undefined} live={live} action={action} />
             )}
-            <ActionProblem action={action} />
-            <RemoveComponent component={component} name={name} live={live} action={action} />
+            <FormProblem problem={action.problem} testId="action-problem" />
+            <RemoveComponent component={component} name={name} live={live} />
           </div>
         )}
       </details>
@@ -85,19 +82,15 @@ function accountOf({ registrarCredentials }: Record<string, unknown>): string {
 }
 
 function Properties({ properties }: { properties: Record<string, unknown> }) {
+  const shown = Object.entries(properties).filter(([name, value]) => value !== null && name !== 'calls');
   return (
-    <dl className="facts" data-testid="properties">
-      {Object.entries(properties)
-        .filter(([name, value]) => value !== null && name !== 'calls')
-        .map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>
-              <UserText>{typeof value === 'string' ? value : JSON.stringify(value)}</UserText>
-            </dd>
-          </div>
-        ))}
-    </dl>
+    <FactList
+      testId="properties"
+      facts={shown.map(([name, value]) => [
+        name,
+        <UserText key={name}>{typeof value === 'string' ? value : JSON.stringify(value)}</UserText>,
+      ])}
+    />
   );
 }
 
@@ -109,32 +102,18 @@ const endings: Partial<Record<Component['type'], string>> = {
   sip: 'Active calls are ended and no new calls are accepted.',
 };
 
-function RemoveComponent({ component, name, live, action }: { component: Component; name: string; live: LiveRoom; action: Action }) {
-  const { api } = useSessionContext();
-  const [asking, setAsking] = useState(false);
-  const httpRequest = live.calls.removeComponent(component.id);
-  const remove = async () => {
-    if (await action.run(() => api.call(httpRequest.method, httpRequest.path))) setAsking(false);
-    live.refresh();
-  };
+function RemoveComponent({ component, name, live }: { component: Component; name: string; live: LiveRoom }) {
   return (
-    <div className="entry-end">
-      <ActionButton className="button small danger-quiet" data-testid="remove-component" onClick={() => setAsking(true)}>
-        Remove
-      </ActionButton>
-      <CopyCurl call={httpRequest} what={`remove ${name}`} compact />
-      {asking && (
-        <ConfirmDialog
-          title={`Remove ${name}?`}
-          confirm="Remove"
-          busy={action.busy}
-          problem={action.problem}
-          onConfirm={() => void remove()}
-          onClose={() => setAsking(false)}
-        >
-          <p>{endings[component.type] ?? 'It ends.'}</p>
-        </ConfirmDialog>
-      )}
-    </div>
+    <ConfirmedRequest
+      request={live.calls.removeComponent(component.id)}
+      what={`remove ${name}`}
+      button="Remove"
+      testId="remove-component"
+      title={`Remove ${name}?`}
+      confirm="Remove"
+      onDone={live.refresh}
+    >
+      <p>{endings[component.type] ?? 'It ends.'}</p>
+    </ConfirmedRequest>
   );
 }

@@ -29,7 +29,7 @@ export type Field = {
   | { kind: 'text' | 'secret' | 'long' }
   // Words separated by spaces or commas.
   | { kind: 'list' }
-  | { kind: 'number'; least: number | undefined; most: number | undefined }
+  | { kind: 'number'; min: number | undefined; max: number | undefined }
   | { kind: 'flag' }
   | { kind: 'choice'; choices: readonly string[] }
   | { kind: 'group'; fields: readonly Field[] }
@@ -70,8 +70,7 @@ function fieldOf(name: string, schema: Schema, required: boolean, schemas: Recor
   if (inner.properties) return { ...common, kind: 'group', fields: fieldsOf(inner, schemas, `${path}.`) };
   if (inner.enum) return { ...common, kind: 'choice', choices: inner.enum.map(String) };
   if (types.includes('boolean')) return { ...common, kind: 'flag' };
-  if (types.includes('integer') || types.includes('number'))
-    return { ...common, kind: 'number', least: inner.minimum, most: inner.maximum };
+  if (types.includes('integer') || types.includes('number')) return { ...common, kind: 'number', min: inner.minimum, max: inner.maximum };
   if (types.includes('array')) return { ...common, kind: 'list' };
   if (inner.format === 'password') return { ...common, kind: 'secret' };
   return { ...common, kind: (schema.contentMediaType ?? inner.contentMediaType) ? 'long' : 'text' };

@@ -3,14 +3,14 @@ import { useId } from 'react';
 import type { Field } from './option-fields.ts';
 
 /** Without `path` the message concerns the whole form. */
-export type Problem = { path: string | undefined; sentence: string };
+export type Problem = { path: string | undefined; message: string };
 
 export function OptionFields({ fields, problem }: { fields: readonly Field[]; problem: Problem | undefined }) {
   return fields.map((field) =>
     field.kind === 'group' ? (
       <OptionGroup key={field.path} field={field} problem={problem} />
     ) : (
-      <OptionField key={field.path} field={field} problem={problem?.path === field.path ? problem.sentence : undefined} />
+      <OptionField key={field.path} field={field} problem={problem?.path === field.path ? problem.message : undefined} />
     ),
   );
 }
@@ -18,7 +18,7 @@ export function OptionFields({ fields, problem }: { fields: readonly Field[]; pr
 function OptionGroup({ field, problem }: { field: Extract<Field, { kind: 'group' }>; problem: Problem | undefined }) {
   const content = (
     <div className="option-grid">
-      {problem?.path === field.path && <OptionProblem sentence={problem.sentence} />}
+      {problem?.path === field.path && <OptionProblem message={problem.message} />}
       <OptionFields fields={field.fields} problem={problem} />
     </div>
   );
@@ -35,7 +35,7 @@ function OptionGroup({ field, problem }: { field: Extract<Field, { kind: 'group'
       <summary>
         {field.title} <em>optional</em>
       </summary>
-      {field.description && <p className="faint">{field.description}</p>}
+      {field.description && <p className="hint">{field.description}</p>}
       {content}
     </details>
   );
@@ -56,7 +56,7 @@ function OptionField({ field, problem }: { field: PlainField; problem: string | 
   };
   const below = (
     <>
-      {problem && <OptionProblem id={`${id}-problem`} sentence={problem} />}
+      {problem && <OptionProblem id={`${id}-problem`} message={problem} />}
       {hint && <small id={`${id}-hint`}>{hint}</small>}
     </>
   );
@@ -105,17 +105,17 @@ function Input({ field, common }: { field: PlainField; common: object }) {
   }
 }
 
-function OptionProblem({ id, sentence }: { id?: string; sentence: string }) {
+function OptionProblem({ id, message }: { id?: string; message: string }) {
   return (
     <p className="problem" role="alert" id={id} data-testid="component-problem">
-      {sentence}
+      {message}
     </p>
   );
 }
 
 function hintOf(field: PlainField): string | undefined {
   if (field.kind !== 'number') return field.description;
-  const { least, most } = field;
-  const range = least !== undefined && most !== undefined ? `${least.toLocaleString('en')} to ${most.toLocaleString('en')}.` : undefined;
+  const { min, max } = field;
+  const range = min !== undefined && max !== undefined ? `${min.toLocaleString('en')} to ${max.toLocaleString('en')}.` : undefined;
   return [field.description, range].filter((each) => each !== undefined).join(' ') || undefined;
 }

@@ -29,7 +29,7 @@ function LogView({ log, room }: { log: EventLog; room: LiveRoom['room'] }) {
   const [held, setHeld] = useState<readonly RoomEvent[]>();
   const [group, setGroup] = useState('');
   const [text, setText] = useState('');
-  const [most, setMost] = useState(page);
+  const [limit, setLimit] = useState(page);
   const wanted = useDeferredValue(text.trim().toLowerCase());
   const shown = held ?? events;
   const found = shown.filter((event) => event.type.startsWith(group) && (wanted === '' || searched(event).includes(wanted))).reverse();
@@ -70,7 +70,7 @@ function LogView({ log, room }: { log: EventLog; room: LiveRoom['room'] }) {
         </Alert>
       )}
       {incomplete && (
-        <p className="faint">Older events were dropped: nodes keep the last 10,000, this page {maxEvents.toLocaleString('en')}.</p>
+        <p className="hint">Older events were dropped: nodes keep the last 10,000, this page {maxEvents.toLocaleString('en')}.</p>
       )}
       {events.length === 0 && connected && (
         <EmptyState title="No events yet" testId="no-events">
@@ -79,13 +79,13 @@ function LogView({ log, room }: { log: EventLog; room: LiveRoom['room'] }) {
       )}
       {events.length > 0 && found.length === 0 && <p className="empty">No matching events.</p>}
       <ol className="log" aria-label="Events, the newest first">
-        {found.slice(0, most).map((event) => (
+        {found.slice(0, limit).map((event) => (
           <EventRow key={event.id} event={event} room={room} />
         ))}
       </ol>
-      {found.length > most && (
-        <button type="button" className="button" onClick={() => setMost(most + page)}>
-          Show older events ({found.length - most})
+      {found.length > limit && (
+        <button type="button" className="button" onClick={() => setLimit(limit + page)}>
+          Show older events ({found.length - limit})
         </button>
       )}
     </>
@@ -109,7 +109,7 @@ function EventRow({ event, room }: { event: RoomEvent; room: Room | null | undef
             {event.track && `${event.track.type} `}
             {what !== undefined && <UserText>{what}</UserText>}
             {event.digit !== undefined && ` pressed ${event.digit}`}
-            {event.reason !== undefined && <UserText className="faint">{event.reason.slice(0, 200)}</UserText>}
+            {event.reason !== undefined && <UserText className="hint">{event.reason.slice(0, 200)}</UserText>}
           </span>
         </summary>
         {open && (

@@ -6,12 +6,12 @@ import { stripBidiControls } from '../../user-text.ts';
 const maxNameLength = 120;
 
 /** Shortens the text to one line with at most this number of characters. */
-export function oneLine(text: string, most = maxNameLength): string {
-  const line = stripBidiControls(text.slice(0, most * 4))
+export function oneLine(text: string, maxLength = maxNameLength): string {
+  const line = stripBidiControls(text.slice(0, maxLength * 4))
     .replace(/\s+/g, ' ')
     .trim();
   const characters = [...line];
-  return characters.length <= most ? line : `${characters.slice(0, most - 1).join('')}…`;
+  return characters.length <= maxLength ? line : `${characters.slice(0, maxLength - 1).join('')}…`;
 }
 
 export function peerName(peer: { id: string; metadata: unknown }): string {

@@ -1,16 +1,13 @@
 // Peer card: quality of one participant; expanded with stats, tracks, permissions and moderation.
 import { memo, useState } from 'react';
 import type { Peer, PeerStats } from '../../../../server-sdk/src/generated/schemas.ts';
-import { ActionButton } from '../../components/action-button.tsx';
-import { CopyCurl } from '../../components/copy-curl.tsx';
-import { ConfirmDialog } from '../../components/dialog.tsx';
-import { Badge } from '../../components/page-title.tsx';
+import { FactList } from '../../components/fact-list.tsx';
+import { Badge, FormProblem } from '../../components/page-title.tsx';
 import { pluralize } from '../../format.ts';
-import { useSessionContext } from '../../hooks/console-context.ts';
 import { useAction } from '../../hooks/use-action.ts';
-import { ActionProblem } from '../components/call-button.tsx';
+import { ConfirmedRequest } from '../components/confirmed-request.tsx';
 import { Chart } from '../stats/chart.tsx';
-import { bitrateText, shareText, timeText } from '../stats/figures.ts';
+import { bitrateText, shareText, timeText } from '../stats/format-stats.ts';
 import { kept, type PeerHistory, worse } from '../stats/stats-history.ts';
 import type { LiveRoom } from '../use-room.ts';
 import { peerName, UserText } from './names.tsx';
@@ -61,43 +58,30 @@ function PeerBody({ peer, name, stats, history, live }: PeerCardProps & { name: 
     <div className="entry-body">
       {peer.status === 'connected' && (
         <div className="charts">
-          <Chart label="Sends" values={history.up} capacity={kept} format={bitrateText} least={100_000} testId="chart-up" />
-          <Chart label="Receives" values={history.down} capacity={kept} format={bitrateText} least={100_000} testId="chart-down" />
-          <Chart label="Loss" values={history.loss} capacity={kept} format={shareText} least={0.05} testId="chart-loss" />
-          <Chart label="Round trip" values={history.roundTrip} capacity={kept} format={timeText} least={50} testId="chart-round-trip" />
+          <Chart label="Sends" values={history.up} capacity={kept} format={bitrateText} minScale={100_000} testId="chart-up" />
+          <Chart label="Receives" values={history.down} capacity={kept} format={bitrateText} minScale={100_000} testId="chart-down" />
+          <Chart label="Loss" values={history.loss} capacity={kept} format={shareText} minScale={0.05} testId="chart-loss" />
+          <Chart label="Round trip" values={history.roundTrip} capacity={kept} format={timeText} minScale={50} testId="chart-round-trip" />
         </div>
       )}
-      <dl className="facts">
-        <dt>ID</dt>
-        <dd>
-          <code>{peer.id}</code>
-        </dd>
-        {peer.externalId !== null && (
-          <>
-            <dt>External ID</dt>
-            <dd>
-              <UserText>{peer.externalId}</UserText>
-            </dd>
-          </>
-        )}
-        {stats && (
-          <>
-            <dt>Transport</dt>
-            <dd>{wayOf(stats)}</dd>
-          </>
-        )}
-      </dl>
-      <TrackList tracks={peer.tracks} whose={name} stats={stats?.published} received={stats?.received} live={live} action={action} />
+      <FactList
+        facts={[
+          ['ID', <code key="id">{peer.id}</code>],
+          ['External ID', peer.externalId === null ? undefined : <UserText key="external">{peer.externalId}</UserText>],
+          ['Transport', stats && transportOf(stats)],
+        ]}
+      />
+      <TrackList tracks={peer.tracks} originName={name} stats={stats?.published} received={stats?.received} live={live} action={action} />
       <PeerPermissions peer={peer} name={name} live={live} action={action} />
       <Metadata value={peer.metadata} />
-      <ActionProblem action={action} />
+      <FormProblem problem={action.problem} testId="action-problem" />
       <RemovePeer peer={peer} name={name} live={live} />
     </div>
   );
 }
 
 /** Transport protocol, state and available bandwidth. */
-function wayOf({ up, down }: PeerStats): string {
+function transportOf({ up, down }: PeerStats): string {
   const link = down ?? up;
   if (!link) return 'No media connection yet';
   const protocol = { udp: 'UDP', tcp: 'TCP', relay: 'Relay (TURN)' };
@@ -122,34 +106,19 @@ export function Metadata({ value }: { value: unknown }) {
 }
 
 function RemovePeer({ peer, name, live: { calls, refresh } }: { peer: Peer; name: string; live: LiveRoom }) {
-  const { api } = useSessionContext();
-  const [asking, setAsking] = useState(false);
-  const action = useAction();
-  const remove = async () => {
-    if (!(await action.run(() => api.call('DELETE', calls.removePeer(peer.id).path)))) return;
-    setAsking(false);
-    refresh();
-  };
   return (
-    <div className="entry-end">
-      <ActionButton className="button small danger-quiet" data-testid="remove-peer" onClick={() => setAsking(true)}>
-        Remove from the room
-      </ActionButton>
-      <CopyCurl call={calls.removePeer(peer.id)} what={`remove ${name}`} compact />
-      {asking && (
-        <ConfirmDialog
-          title="Remove this participant?"
-          confirm="Remove"
-          busy={action.busy}
-          problem={action.problem}
-          onConfirm={() => void remove()}
-          onClose={() => setAsking(false)}
-        >
-          <p>
-            <UserText>{name}</UserText> will be disconnected immediately and its token becomes invalid.
-          </p>
-        </ConfirmDialog>
-      )}
-    </div>
+    <ConfirmedRequest
+      request={calls.removePeer(peer.id)}
+      what={`remove ${name}`}
+      button="Remove from the room"
+      testId="remove-peer"
+      title="Remove this participant?"
+      confirm="Remove"
+      onDone={refresh}
+    >
+      <p>
+        <UserText>{name}</UserText> will be disconnected immediately and its token becomes invalid.
+      </p>
+    </ConfirmedRequest>
   );
 }

@@ -15,7 +15,7 @@ const page = 100;
 export function PeersTab({ live }: { live: LiveRoom }) {
   const stats = useStats(live.calls);
   const [wanted, setWanted] = useState('');
-  const [most, setMost] = useState(page);
+  const [limit, setLimit] = useState(page);
   const peers = live.room?.peers;
   if (!peers) return null;
   const text = wanted.trim().toLowerCase();
@@ -42,13 +42,13 @@ export function PeersTab({ live }: { live: LiveRoom }) {
       )}
       {peers.length > 0 && found.length === 0 && <p className="empty">No matching participants.</p>}
       <ul className="cards" aria-label="Participants of this room">
-        {found.slice(0, most).map((peer) => (
+        {found.slice(0, limit).map((peer) => (
           <PeerCard key={peer.id} peer={peer} stats={byId.get(peer.id)} history={stats.history.of(peer.id)} live={live} />
         ))}
       </ul>
-      {found.length > most && (
-        <button type="button" className="button" onClick={() => setMost(most + page)}>
-          Show {Math.min(page, found.length - most)} more of {found.length}
+      {found.length > limit && (
+        <button type="button" className="button" onClick={() => setLimit(limit + page)}>
+          Show {Math.min(page, found.length - limit)} more of {found.length}
         </button>
       )}
     </>

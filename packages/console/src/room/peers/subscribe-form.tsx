@@ -30,7 +30,7 @@ export function SubscribeForm({ component, live, action }: { component: Componen
     <form className="subscribe" onSubmit={submit}>
       <fieldset>
         <legend>Subscribe to</legend>
-        {origins.length === 0 && <p className="faint">No other publishers yet.</p>}
+        {origins.length === 0 && <p className="hint">No other publishers yet.</p>}
         {origins.map(({ id, name }) => (
           <label key={id} className="tick">
             <input type="checkbox" data-testid="origin" data-origin={id} checked={chosen.has(id)} onChange={() => toggle(id)} />
@@ -43,7 +43,7 @@ export function SubscribeForm({ component, live, action }: { component: Componen
           Subscribe
         </ActionButton>
         <CopyCurl call={httpRequest} what="subscribe the component to peers" compact />
-        <span className="faint" role="status" data-testid="subscribed">
+        <span className="hint" role="status" data-testid="subscribed">
           {done === undefined ? '' : `${done} subscribed.`}
         </span>
       </div>

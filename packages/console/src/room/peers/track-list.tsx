@@ -4,7 +4,7 @@ import { Badge } from '../../components/page-title.tsx';
 import { pluralize } from '../../format.ts';
 import type { Action } from '../../hooks/use-action.ts';
 import { CallButton } from '../components/call-button.tsx';
-import { bitrateText, shareText } from '../stats/figures.ts';
+import { bitrateText, shareText } from '../stats/format-stats.ts';
 import type { LiveRoom } from '../use-room.ts';
 
 const names: Record<string, string> = { camera: 'Camera', microphone: 'Microphone', screen: 'Screen', screenSound: 'Screen audio' };
@@ -18,7 +18,7 @@ function nameOfTrack({ metadata, type }: Track): string {
 
 export type TrackListProps = {
   tracks: readonly Track[];
-  whose: string;
+  originName: string;
   stats: readonly PublishedFigures[] | undefined;
   /** Tracks that a peer receives. */
   received?: readonly ReceivedFigures[] | undefined;
@@ -26,15 +26,15 @@ export type TrackListProps = {
   action: Action;
 };
 
-export function TrackList({ tracks, whose, stats, received = [], live: { calls, refresh }, action }: TrackListProps) {
+export function TrackList({ tracks, originName, stats, received = [], live: { calls, refresh }, action }: TrackListProps) {
   const layered = received.filter(({ layers }) => layers !== null);
   return (
     <>
       {tracks.length > 0 && (
-        <ul className="tracks" aria-label={`Tracks of ${whose}`}>
+        <ul className="tracks" aria-label={`Tracks of ${originName}`}>
           {tracks.map((track) => {
             const name = nameOfTrack(track);
-            const what = `${name.toLowerCase()} of ${whose}`;
+            const what = `${name.toLowerCase()} of ${originName}`;
             return (
               <li key={track.id} className="track" data-testid="track" data-track={track.id} data-kind={track.type}>
                 <div className="track-about">
@@ -43,7 +43,7 @@ export function TrackList({ tracks, whose, stats, received = [], live: { calls, 
                     {track.muted && <Badge tone="warning">Muted by the server</Badge>}
                     {track.paused && <Badge>Paused</Badge>}
                   </p>
-                  <p className="faint">
+                  <p className="hint">
                     {factsOf(
                       track,
                       stats?.find(({ trackId }) => trackId === track.id),
@@ -76,12 +76,12 @@ export function TrackList({ tracks, whose, stats, received = [], live: { calls, 
         </ul>
       )}
       {received.length > 0 && (
-        <p className="faint" data-testid="received">
+        <p className="hint" data-testid="received">
           Receives {pluralize(received.length, 'track')}
           {layered.length > 0 && `, layers ${layered.map(({ layers }) => layerText(layers)).join(', ')}`}.
         </p>
       )}
-      {tracks.length === 0 && <p className="faint">No published tracks.</p>}
+      {tracks.length === 0 && <p className="hint">No published tracks.</p>}
     </>
   );
 }

@@ -7,19 +7,19 @@ export type ChartProps = {
   capacity: number;
   format: (value: number | null) => string;
   /** Minimum value at full height, so that noise stays small. */
-  least: number;
+  minScale: number;
   testId?: string;
 };
 
 const width = 120;
 const height = 30;
 
-export function Chart({ label, values, capacity, format, least, testId }: ChartProps) {
+export function Chart({ label, values, capacity, format, minScale, testId }: ChartProps) {
   const shown = values.slice(-capacity);
   const known = shown.filter((value) => value !== null);
-  const most = Math.max(least, ...known);
+  const max = Math.max(minScale, ...known);
   const now = shown.at(-1) ?? null;
-  const lines = linesOf(shown, capacity, most);
+  const lines = linesOf(shown, capacity, max);
   const summary = known.length === 0 ? 'no data yet' : `now ${format(now)}, maximum ${format(Math.max(...known))}`;
   return (
     <figure className="chart" data-testid={testId} data-points={known.length}>
@@ -46,13 +46,13 @@ export function Chart({ label, values, capacity, format, least, testId }: ChartP
 type Point = readonly [x: number, y: number];
 
 /** Splits the values into runs without gaps. */
-function linesOf(values: readonly (number | null)[], capacity: number, most: number): Point[][] {
+function linesOf(values: readonly (number | null)[], capacity: number, max: number): Point[][] {
   const step = width / Math.max(1, capacity - 1);
   const start = width - step * (values.length - 1);
   const lines: Point[][] = [[]];
   values.forEach((value, index) => {
     if (value === null) lines.push([]);
-    else lines.at(-1)?.push([round(start + step * index), round(height - 1.5 - (value / most) * (height - 3))]);
+    else lines.at(-1)?.push([round(start + step * index), round(height - 1.5 - (value / max) * (height - 3))]);
   });
   return lines
     .filter((line) => line.length > 0)
