@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { WayResult } from '../../../packages/client/src/index.ts';
-import { deviceErrorMessage } from '../../../packages/console/src/call/device-error.ts';
-import { outageText, withMediaPath } from '../../../packages/console/src/call/outage.ts';
 import { levelOf } from '../../../packages/console/src/lobby/audio-level.ts';
 import { checkSummary, pathResult, serverResult } from '../../../packages/console/src/lobby/check-messages.ts';
+import { deviceErrorMessage } from '../../../packages/console/src/session/device-error.ts';
+import { outageText, withMediaPath } from '../../../packages/console/src/session/outage.ts';
 
 const way = (name: WayResult['way'], state: 'open' | 'closed' | 'none'): WayResult =>
   state === 'open' ? { way: name, state, roundTrip: 12.4 } : { way: name, state };

@@ -23,7 +23,7 @@ after(() => {
 });
 
 test('another microphone replaces the previous one in one update and keeps its on or off state', async () => {
-  const { LocalMedia } = await import('../../../packages/console/src/call/local-media.ts');
+  const { LocalMedia } = await import('../../../packages/console/src/session/local-media.ts');
   const media = new LocalMedia();
   await media.open('microphone');
   await media.toggleMicrophone();
@@ -51,7 +51,7 @@ test('another microphone replaces the previous one in one update and keeps its o
 });
 
 test('a camera that is turned off while another one is being opened stays off', async () => {
-  const { LocalMedia } = await import('../../../packages/console/src/call/local-media.ts');
+  const { LocalMedia } = await import('../../../packages/console/src/session/local-media.ts');
   for (const switchOff of ['toggleCamera', 'turnOff'] as const) {
     opened.length = 0;
     const media = new LocalMedia();

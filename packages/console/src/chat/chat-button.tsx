@@ -1,7 +1,7 @@
 // Chat button: opens and closes the chat, with the number of unread messages.
 import type { RefObject } from 'react';
-import { ChatIcon } from '../call/icons.tsx';
 import { useStore } from '../hooks/store.ts';
+import { ChatIcon } from '../session/icons.tsx';
 import type { Chat } from './chat.ts';
 
 export function ChatButton({ chat, ref }: { chat: Chat; ref: RefObject<HTMLButtonElement | null> }) {

@@ -1,8 +1,8 @@
 // Chat panel: list of messages and input of the next one.
 import { type FormEvent, type KeyboardEvent, useEffect, useLayoutEffect, useRef, useState } from 'react';
-import { SendIcon } from '../call/icons.tsx';
 import { CloseIcon } from '../components/icons.tsx';
 import { useStore } from '../hooks/store.ts';
+import { SendIcon } from '../session/icons.tsx';
 import type { Chat, ChatMessage } from './chat.ts';
 import { maxMessageLength, textParts } from './chat-text.ts';
 import './chat.css';

@@ -35,7 +35,7 @@ export function DrainDialog({ node, others, onClose }: { node: ClusterNode; othe
       confirm="Drain"
       busy={busy || (minutes.trim() !== '' && deadline === undefined)}
       problem={problem}
-      aside={<CopyCurl call={drainEndpoints.start(node.name, options)} what={`drain ${node.name}`} />}
+      aside={<CopyCurl request={drainEndpoints.start(node.name, options)} what={`drain ${node.name}`} />}
       onConfirm={() => void drain()}
       onClose={onClose}
     >
@@ -99,7 +99,7 @@ export function CancelDrainDialog({ node, onClose }: { node: ClusterNode; onClos
       tone="primary"
       busy={busy}
       problem={problem}
-      aside={<CopyCurl call={drainEndpoints.cancel(node.name)} what={`cancel the drain of ${node.name}`} />}
+      aside={<CopyCurl request={drainEndpoints.cancel(node.name)} what={`cancel the drain of ${node.name}`} />}
       onConfirm={() => void cancel()}
       onClose={onClose}
     >

@@ -1,6 +1,6 @@
 // Connection banner: shows the outage messages while media or the server is unreachable.
 import { useEffect, useState } from 'react';
-import { isInterrupted, type OutageState, outageText } from '../call/outage.ts';
+import { isInterrupted, type OutageState, outageText } from '../session/outage.ts';
 
 const refreshIntervalMs = 1_000;
 

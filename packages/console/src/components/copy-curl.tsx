@@ -7,11 +7,11 @@ import { Dialog } from './dialog.tsx';
 import { CopyIcon } from './icons.tsx';
 
 /** `what`: what the command does, for screen readers, e.g. "end room a". `compact`: icon without text. */
-export function CopyCurl({ call, what, compact }: { call: HttpRequest; what: string; compact?: boolean }) {
+export function CopyCurl({ request, what, compact }: { request: HttpRequest; what: string; compact?: boolean }) {
   const { api } = useSessionContext();
   const [copied, copy] = useCopy();
   const [shown, setShown] = useState(false);
-  const command = curlCommand(call, api.base);
+  const command = curlCommand(request, api.base);
   const label = `Copy as curl: ${what}`;
   const click = async () => {
     await copy(command);

@@ -67,7 +67,10 @@ export function InviteDialog({ api, roomId, onClose }: { api: Api; roomId: strin
         <button type="button" className="button" onClick={make}>
           Create another link
         </button>
-        <CopyCurl call={{ method: 'POST', path: `room/${encodeURIComponent(roomId)}/peer`, body: { type: 'webrtc' } }} what="add a peer" />
+        <CopyCurl
+          request={{ method: 'POST', path: `room/${encodeURIComponent(roomId)}/peer`, body: { type: 'webrtc' } }}
+          what="add a peer"
+        />
         <span className="spacer" />
         <button type="button" className="button" data-testid="invite-close" onClick={onClose}>
           Close

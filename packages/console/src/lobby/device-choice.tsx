@@ -1,8 +1,8 @@
 // Device choice: selects camera, microphone and speaker, with level meter, test tone and help for device errors.
 import { useState } from 'react';
-import type { DeviceError, DeviceKind } from '../call/device-error.ts';
-import type { LocalMedia, LocalMediaState } from '../call/local-media.ts';
 import { useStore } from '../hooks/store.ts';
+import type { DeviceError, DeviceKind } from '../session/device-error.ts';
+import type { LocalMedia, LocalMediaState } from '../session/local-media.ts';
 import { LevelMeter } from './level-meter.tsx';
 import { playTestTone } from './test-tone.ts';
 

@@ -1,9 +1,9 @@
 // Join page: target of a guest link. It neither needs nor has an API token.
 import { useCallback } from 'react';
-import type { SessionEnd } from '../call/call-state.ts';
-import { RoomSessionView } from '../call/room-session-view.tsx';
 import { AppHeader, CenteredMessage } from '../components/app-header.tsx';
 import type { GuestLink } from '../router.ts';
+import { RoomSessionView } from '../session/room-session-view.tsx';
+import type { SessionEnd } from '../session/session-state.ts';
 
 export function JoinPage({ link }: { link: GuestLink | null }) {
   const getAccess = useCallback(async () => ({ token: link?.token ?? '', url: link?.url ?? null }), [link]);

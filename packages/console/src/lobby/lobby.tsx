@@ -1,13 +1,13 @@
 // Lobby: name, device preview and connection test before joining a room.
 
 import { type FormEvent, useCallback, useEffect, useState } from 'react';
-import { DeviceToggles } from '../call/device-toggles.tsx';
-import type { LocalMedia } from '../call/local-media.ts';
-import { Tile } from '../call/tile.tsx';
 import { FormProblem } from '../components/page-title.tsx';
 import { useStore } from '../hooks/store.ts';
 import { ConnectionPanel, type ConnectionPanelProps } from '../lobby/connection-panel.tsx';
 import { DeviceChoice } from '../lobby/device-choice.tsx';
+import { DeviceToggles } from '../session/device-toggles.tsx';
+import type { LocalMedia } from '../session/local-media.ts';
+import { Tile } from '../session/tile.tsx';
 import '../lobby/lobby.css';
 
 export type LobbyProps = {

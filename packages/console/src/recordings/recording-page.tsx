@@ -41,12 +41,12 @@ export function RecordingPage({ route: { recordingId } }: { route: RouteOf<'reco
         actions={
           report && (
             <>
-              <CopyCurl call={recordingEndpoints.report(recordingId)} what="get the report" compact />
+              <CopyCurl request={recordingEndpoints.report(recordingId)} what="get the report" compact />
               <ActionButton className="button" data-testid="delete-recording" onClick={() => setDeleting(report)}>
                 <TrashIcon />
                 Delete
               </ActionButton>
-              <CopyCurl call={recordingEndpoints.remove(recordingId)} what="delete this recording" compact />
+              <CopyCurl request={recordingEndpoints.remove(recordingId)} what="delete this recording" compact />
             </>
           )
         }
@@ -113,7 +113,7 @@ function RecordingView({ recordingId, report }: { recordingId: string; report: R
             <PlayIcon />
             Play
           </button>
-          <CopyCurl call={recordingEndpoints.file(recordingId, stream.file)} what="get the playlist" />
+          <CopyCurl request={recordingEndpoints.file(recordingId, stream.file)} what="get the playlist" />
         </Section>
       ) : (
         <section className="page-part" aria-label="Tracks of this recording">

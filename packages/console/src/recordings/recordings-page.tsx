@@ -81,7 +81,7 @@ export function RecordingsPage() {
         title="Recordings"
         freshness={connectionStatus(list)}
         facts={rows && `${pluralize(rows.length, 'recording')}${running > 0 ? `, ${running} in progress` : ''}`}
-        actions={<CopyCurl call={recordingEndpoints.list} what="list recordings" />}
+        actions={<CopyCurl request={recordingEndpoints.list} what="list recordings" />}
       />
       <ErrorAlert problem={list.problem} />
       <UnreachableNodes nodes={incomplete.filter((place) => place !== 's3')} what="recordings" testId="incomplete" />

@@ -86,7 +86,7 @@ export function RenderDialog({ recordingId, again, onStarted, onClose }: RenderD
         </label>
         <ErrorAlert problem={problem} testId="render-problem" />
         <div className="dialog-actions">
-          <CopyCurl call={renderEndpoints.start(recordingId, options)} what="render this recording" />
+          <CopyCurl request={renderEndpoints.start(recordingId, options)} what="render this recording" />
           <span className="spacer" />
           <button type="button" className="button" onClick={onClose}>
             Cancel

@@ -73,7 +73,7 @@ export function RenderPanel({ recordingId, report, onPlay, onDownload }: RenderP
             >
               Cancel
             </ActionButton>
-            <CopyCurl call={renderEndpoints.cancel(recordingId)} what="cancel rendering" compact />
+            <CopyCurl request={renderEndpoints.cancel(recordingId)} what="cancel rendering" compact />
           </>
         ) : (
           report.state !== 'running' && (

@@ -78,7 +78,7 @@ export function TrackTable({ recordingId, report, onPlay, onDownload }: TrackTab
               >
                 <DownloadIcon />
               </button>
-              <CopyCurl call={recordingEndpoints.file(recordingId, file)} what={`download ${label}`} compact />
+              <CopyCurl request={recordingEndpoints.file(recordingId, file)} what={`download ${label}`} compact />
             </div>
           );
         },

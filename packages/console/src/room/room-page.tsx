@@ -1,8 +1,6 @@
 // Room page for logged-in users: joins a room, invites guests, and recreates the room after its end.
 import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
 import { type Api, ApiError } from '../api/rest.ts';
-import type { SessionEnd } from '../call/call-state.ts';
-import { RoomSessionView } from '../call/room-session-view.tsx';
 import { ActionButton } from '../components/action-button.tsx';
 import { AppHeader, CenteredMessage } from '../components/app-header.tsx';
 import { LinkIcon } from '../components/icons.tsx';
@@ -17,6 +15,8 @@ import { RoomPanel } from '../room/room-panel.tsx';
 import { useIsWideScreen } from '../room/use-is-wide-screen.ts';
 import { useRoom } from '../room/use-room.ts';
 import { type RouteOf, roomsHash, watchHash } from '../router.ts';
+import { RoomSessionView } from '../session/room-session-view.tsx';
+import type { SessionEnd } from '../session/session-state.ts';
 import '../room/room.css';
 import '../room/cards.css';
 import './components/options.css';

@@ -74,7 +74,7 @@ export function CreateRoom({ onMade, onClose }: { onMade: (roomId: string) => vo
         </label>
         <FormProblem problem={problem} testId="create-problem" />
         <div className="dialog-actions whole">
-          <CopyCurl call={{ method: 'POST', path: 'room', body: options }} what="create this room" />
+          <CopyCurl request={{ method: 'POST', path: 'room', body: options }} what="create this room" />
           <span className="spacer" />
           <button type="button" className="button" onClick={onClose}>
             Cancel

@@ -18,7 +18,7 @@ export function EndRoom({ room, onClose }: { room: Pick<RoomRow, 'id' | 'present
       confirm="End room"
       busy={busy}
       problem={problem}
-      aside={<CopyCurl call={{ method: 'DELETE', path: `room/${encodeURIComponent(room.id)}` }} what={`end ${room.id}`} />}
+      aside={<CopyCurl request={{ method: 'DELETE', path: `room/${encodeURIComponent(room.id)}` }} what={`end ${room.id}`} />}
       onConfirm={() => void end()}
       onClose={onClose}
     >

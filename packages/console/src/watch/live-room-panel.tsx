@@ -1,13 +1,13 @@
 // Live room panel: shows the room next to its stream through an observer peer that sends no media; its audio is not played.
 
-import { hasTile, remoteTiles } from '../call/remote-tiles.tsx';
-import type { RoomSession } from '../call/room-session.ts';
-import { TileGrid } from '../call/tile-grid.tsx';
 import { ActionButton } from '../components/action-button.tsx';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { FormProblem } from '../components/page-title.tsx';
 import { useStore } from '../hooks/store.ts';
 import { tabId } from '../hooks/tab-storage.ts';
+import { hasTile, remoteTiles } from '../session/remote-tiles.tsx';
+import type { RoomSession } from '../session/room-session.ts';
+import { TileGrid } from '../session/tile-grid.tsx';
 import { useObserverSession } from './use-observer-session.ts';
 
 const name = 'Console, watching';
@@ -17,13 +17,13 @@ const options = { permissions: { publish: [], subscribe: true, data: false } };
 export function LiveRoomPanel({ roomId, incarnation }: { roomId: string; incarnation: string | undefined }) {
   const body = { type: 'webrtc', options, metadata: { name }, externalId: `console-watch-${tabId()}` };
   const path = `room/${encodeURIComponent(roomId)}/peer`;
-  const { call, wanted, problem, start, stop } = useObserverSession({ roomId, incarnation, name, path, body });
+  const { session, wanted, problem, start, stop } = useObserverSession({ roomId, incarnation, name, path, body });
   if (incarnation === undefined && !wanted) return null;
   return (
     <section className="live-side" aria-label="Live room">
       <header className="live-head">
         <h2>Live room</h2>
-        <span className="call-button">
+        <span className="request-button">
           {/* A single button, so that the keyboard focus stays on it. */}
           <ActionButton
             className="button small"
@@ -33,12 +33,12 @@ export function LiveRoomPanel({ roomId, incarnation }: { roomId: string; incarna
           >
             {wanted ? 'Hide' : 'Show'}
           </ActionButton>
-          {!wanted && <CopyCurl call={{ method: 'POST', path, body }} what="join as an observer" compact />}
+          {!wanted && <CopyCurl request={{ method: 'POST', path, body }} what="join as an observer" compact />}
         </span>
       </header>
       <FormProblem problem={problem} testId="live-problem" />
-      {call && <LiveTiles call={call} />}
-      {!call && wanted && (
+      {session && <LiveTiles session={session} />}
+      {!session && wanted && (
         <p className="note" role="status" data-testid="live-status">
           {incarnation === undefined ? 'The room has ended. It will appear here if it is recreated.' : 'Joining…'}
         </p>
@@ -50,8 +50,8 @@ export function LiveRoomPanel({ roomId, incarnation }: { roomId: string; incarna
   );
 }
 
-function LiveTiles({ call }: { call: RoomSession }) {
-  const state = useStore(call);
+function LiveTiles({ session }: { session: RoomSession }) {
+  const state = useStore(session);
   const { phase, endsAt } = state;
   const isEmpty = state.participants.length === 0 && !state.components.some(hasTile);
   return (
@@ -68,7 +68,7 @@ function LiveTiles({ call }: { call: RoomSession }) {
       )}
       {phase === 'joined' && isEmpty && <p className="hint">No other participants.</p>}
       <div className="live-tiles">
-        <TileGrid>{remoteTiles(call, state, true)}</TileGrid>
+        <TileGrid>{remoteTiles(session, state, true)}</TileGrid>
       </div>
     </>
   );

@@ -1,12 +1,12 @@
 // useObserverSession: joins the room as an observer while enabled, and joins again after the room is recreated.
 import { useEffect, useRef, useState } from 'react';
 import { type Api, errorMessage } from '../api/rest.ts';
-import { LocalMedia } from '../call/local-media.ts';
-import { RoomSession } from '../call/room-session.ts';
 import { useSessionContext } from '../hooks/console-context.ts';
 import { runSerially } from '../hooks/serialize.ts';
+import { LocalMedia } from '../session/local-media.ts';
+import { RoomSession } from '../session/room-session.ts';
 
-type Visit = { call: RoomSession; leave: () => Promise<void> };
+type Visit = { session: RoomSession; leave: () => Promise<void> };
 
 export type VisitOptions = {
   roomId: string;
@@ -20,7 +20,7 @@ export type VisitOptions = {
 };
 
 export type ObserverSession = {
-  call: RoomSession | undefined;
+  session: RoomSession | undefined;
   /** True if the room is observed, or will be once it exists. */
   wanted: boolean;
   /** Why it is not observed. */
@@ -36,7 +36,7 @@ export function useObserverSession({ roomId, incarnation, name, path, body }: Vi
   const { api } = useSessionContext();
   const [wanted, setWanted] = useState(false);
   const [over, setOver] = useState<Over>();
-  const [call, setCall] = useState<RoomSession>();
+  const [session, setSession] = useState<RoomSession>();
   const isOver = over !== undefined && over.incarnation === incarnation;
   const active = wanted && incarnation !== undefined && !isOver;
   const how = useRef({ path, body, name });
@@ -53,9 +53,9 @@ export function useObserverSession({ roomId, incarnation, name, path, body }: Vi
       const made = await enter(api, roomId, how.current);
       if (stopped) return made.leave();
       visit = made;
-      setCall(made.call);
-      made.call.subscribe(() => {
-        const { ending } = made.call.state;
+      setSession(made.session);
+      made.session.subscribe(() => {
+        const { ending } = made.session.state;
         if (!ending || stopped) return;
         // A removed or replaced observer does not rejoin automatically.
         if (ending.reason === 'removed' || ending.reason === 'takenOver') setWanted(false);
@@ -67,13 +67,13 @@ export function useObserverSession({ roomId, incarnation, name, path, body }: Vi
     });
     return () => {
       stopped = true;
-      setCall(undefined);
+      setSession(undefined);
       if (visit) void runSerially(turn, visit.leave);
     };
   }, [active, api, roomId, incarnation]);
 
   return {
-    call,
+    session,
     wanted: wanted && !isOver,
     problem: isOver ? over.message : undefined,
     start: () => {
@@ -92,11 +92,11 @@ async function enter(api: Api, roomId: string, { path, body, name }: Pick<VisitO
   const { peer, token, peer_websocket_url: url } = data as { peer: { id: string }; token: string; peer_websocket_url: string };
   // Opens no devices, because start() and open() are never called.
   const media = new LocalMedia();
-  const call = new RoomSession({ url, token, base: api.base, name, media });
+  const session = new RoomSession({ url, token, base: api.base, name, media });
   const leave = () => {
-    call.close();
+    session.close();
     media.close();
     return api.deletePeer(roomId, peer.id).catch(() => undefined);
   };
-  return { call, leave };
+  return { session, leave };
 }

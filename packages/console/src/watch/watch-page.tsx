@@ -30,7 +30,7 @@ export function WatchPage({ route: { roomId } }: { route: RouteOf<'watch'> }) {
         facts={room && pluralize(room.peers.filter(({ status }) => status === 'connected').length, 'participant')}
         actions={
           <>
-            <CopyCurl call={live.calls.viewerToken(viewersFor)} what="create a viewer link" />
+            <CopyCurl request={live.calls.viewerToken(viewersFor)} what="create a viewer link" />
             <a className="button" href={roomHash(roomId)} data-testid="to-room">
               Open room
             </a>
@@ -137,7 +137,7 @@ function NotStreamed({ live: { calls, refresh } }: { live: LiveRoom }) {
         <ActionButton className="button primary" data-testid="start-stream" disabled={action.busy} onClick={() => void start()}>
           Start stream
         </ActionButton>
-        <CopyCurl call={httpRequest} what="start a stream" />
+        <CopyCurl request={httpRequest} what="start a stream" />
       </p>
     </div>
   );

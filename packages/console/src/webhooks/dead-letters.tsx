@@ -62,7 +62,7 @@ export function DeadLetters({ given, onReplayed }: { given: string; onReplayed: 
               <ActionButton className="button small" data-testid="replay-all" onClick={() => setConfirming(true)}>
                 Redeliver all
               </ActionButton>
-              <CopyCurl call={webhookEndpoints.replay(all)} what="redeliver all dead letters" compact />
+              <CopyCurl request={webhookEndpoints.replay(all)} what="redeliver all dead letters" compact />
             </>
           )}
         </div>
@@ -159,7 +159,7 @@ function columnsOf(open: (letter: DeadLetter) => void, replay: (letter: DeadLett
           >
             Redeliver
           </ActionButton>
-          <CopyCurl call={webhookEndpoints.replay({ eventIds: [letter.event.id] })} what={`redeliver ${letter.event.type}`} compact />
+          <CopyCurl request={webhookEndpoints.replay({ eventIds: [letter.event.id] })} what={`redeliver ${letter.event.type}`} compact />
         </div>
       ),
     },

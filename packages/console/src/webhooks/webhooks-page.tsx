@@ -21,7 +21,7 @@ export function WebhooksPage() {
         title="Webhooks"
         freshness={connectionStatus(status)}
         facts={nodes && factsOf(nodes)}
-        actions={<CopyCurl call={webhookEndpoints.status} what="show webhooks" />}
+        actions={<CopyCurl request={webhookEndpoints.status} what="show webhooks" />}
       />
       <ErrorAlert problem={status.problem} />
       <UnreachableNodes nodes={status.data?.incomplete ?? []} what="webhooks" testId="incomplete" />

@@ -133,7 +133,7 @@ function ComponentForm({ type, description, fields, calls, onAdded }: FormProps)
           <PlusIcon />
           Add
         </ActionButton>
-        <CopyCurl call={shownCall} what={`add a component of type ${type}`} />
+        <CopyCurl request={shownCall} what={`add a component of type ${type}`} />
       </div>
     </form>
   );

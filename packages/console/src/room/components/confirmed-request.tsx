@@ -34,7 +34,7 @@ export function ConfirmedRequest({ request, what, button, testId, title, confirm
       <ActionButton className="button small danger-quiet" data-testid={testId} onClick={() => setAsking(true)}>
         {button}
       </ActionButton>
-      <CopyCurl call={request} what={what} compact />
+      <CopyCurl request={request} what={what} compact />
       {asking && (
         <ConfirmDialog
           title={title}

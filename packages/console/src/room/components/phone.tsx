@@ -9,8 +9,8 @@ import { useSessionContext } from '../../hooks/console-context.ts';
 import type { Action } from '../../hooks/use-action.ts';
 import { UserText } from '../peers/names.tsx';
 import type { LiveRoom } from '../use-room.ts';
-import { CallButton } from './call-button.tsx';
 import { callsOf } from './phone-calls.ts';
+import { RequestButton } from './request-button.tsx';
 
 type PhoneProps = { component: Component; live: LiveRoom; action: Action };
 
@@ -51,8 +51,8 @@ function Line({ component, call, live, action }: PhoneProps & { call: Call }) {
       <p>
         <UserText>{call.phoneNumber}</UserText> <Badge tone={call.state === 'active' ? 'good' : 'neutral'}>{states[call.state]}</Badge>
       </p>
-      <CallButton
-        call={live.calls.hangUp(component.id, call.id)}
+      <RequestButton
+        request={live.calls.hangUp(component.id, call.id)}
         what={`hang up ${call.phoneNumber}`}
         action={action}
         onDone={live.refresh}
@@ -60,7 +60,7 @@ function Line({ component, call, live, action }: PhoneProps & { call: Call }) {
         testId="hang-up"
       >
         Hang up
-      </CallButton>
+      </RequestButton>
       {call.state === 'active' && (
         <OneLineForm
           label="Send DTMF"
@@ -111,7 +111,7 @@ function OneLineForm({ label, placeholder, button, testId, action, live, callFor
       <ActionButton type="submit" className="button" data-testid={`${testId}-send`} disabled={action.busy}>
         {button}
       </ActionButton>
-      <CopyCurl call={httpRequest} what={button.toLowerCase()} compact />
+      <CopyCurl request={httpRequest} what={button.toLowerCase()} compact />
     </form>
   );
 }

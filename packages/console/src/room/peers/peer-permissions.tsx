@@ -35,7 +35,7 @@ export function PeerPermissions({ peer, name, live, action }: { peer: Peer; name
           {title}
         </label>
       ))}
-      <CopyCurl call={live.calls.permit(peer.id, permissions)} what={`set the permissions of ${name}`} compact />
+      <CopyCurl request={live.calls.permit(peer.id, permissions)} what={`set the permissions of ${name}`} compact />
       {refusal && (
         <span className="visually-hidden" id={refusalId}>
           {refusal}

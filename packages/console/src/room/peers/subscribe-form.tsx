@@ -42,7 +42,7 @@ export function SubscribeForm({ component, live, action }: { component: Componen
         <ActionButton type="submit" className="button small" data-testid="subscribe" disabled={action.busy || ids.length === 0}>
           Subscribe
         </ActionButton>
-        <CopyCurl call={httpRequest} what="subscribe the component to peers" compact />
+        <CopyCurl request={httpRequest} what="subscribe the component to peers" compact />
         <span className="hint" role="status" data-testid="subscribed">
           {done === undefined ? '' : `${done} subscribed.`}
         </span>

@@ -3,7 +3,7 @@ import type { PublishedFigures, ReceivedFigures, Track } from '../../../../serve
 import { Badge } from '../../components/page-title.tsx';
 import { pluralize } from '../../format.ts';
 import type { Action } from '../../hooks/use-action.ts';
-import { CallButton } from '../components/call-button.tsx';
+import { RequestButton } from '../components/request-button.tsx';
 import { bitrateText, shareText } from '../stats/format-stats.ts';
 import type { LiveRoom } from '../use-room.ts';
 
@@ -52,23 +52,29 @@ export function TrackList({ tracks, originName, stats, received = [], live: { ca
                 </div>
                 <div className="track-actions">
                   {track.muted ? (
-                    <CallButton call={calls.unmute(track.id)} what={`unmute the ${what}`} action={action} onDone={refresh} testId="unmute">
+                    <RequestButton
+                      request={calls.unmute(track.id)}
+                      what={`unmute the ${what}`}
+                      action={action}
+                      onDone={refresh}
+                      testId="unmute"
+                    >
                       Unmute
-                    </CallButton>
+                    </RequestButton>
                   ) : (
-                    <CallButton call={calls.mute(track.id)} what={`mute the ${what}`} action={action} onDone={refresh} testId="mute">
+                    <RequestButton request={calls.mute(track.id)} what={`mute the ${what}`} action={action} onDone={refresh} testId="mute">
                       Mute
-                    </CallButton>
+                    </RequestButton>
                   )}
-                  <CallButton
-                    call={calls.unpublish(track.id)}
+                  <RequestButton
+                    request={calls.unpublish(track.id)}
                     what={`unpublish the ${what}`}
                     action={action}
                     onDone={refresh}
                     testId="unpublish"
                   >
                     Unpublish
-                  </CallButton>
+                  </RequestButton>
                 </div>
               </li>
             );

@@ -1,7 +1,7 @@
 // Local media: opens, switches and closes camera, microphone, speaker and screen of this page.
 import { Store } from '../hooks/store.ts';
-import type { Source } from './call-state.ts';
 import { type DeviceError, type DeviceKind, deviceErrorMessage, insecureProblem } from './device-error.ts';
+import type { Source } from './session-state.ts';
 
 export type { DeviceKind } from './device-error.ts';
 

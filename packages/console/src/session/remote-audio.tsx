@@ -1,6 +1,6 @@
 // Remote audio: plays the audio of other participants. If the browser blocks autoplay, a button asks for a click.
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { canChooseSpeaker } from '../call/local-media.ts';
+import { canChooseSpeaker } from './local-media.ts';
 
 export function RemoteAudio({ tracks, speaker }: { tracks: readonly MediaStreamTrack[]; speaker: string | undefined }) {
   const [blocked, setBlocked] = useState(false);

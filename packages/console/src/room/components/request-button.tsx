@@ -1,4 +1,4 @@
-// API button: a button for one REST request, with a copy of the request as a command line.
+// Request button: a button for one REST request, with a copy of the request as a command line.
 import type { ReactNode } from 'react';
 import type { HttpRequest } from '../../api/curl.ts';
 import { ActionButton } from '../../components/action-button.tsx';
@@ -6,8 +6,8 @@ import { CopyCurl } from '../../components/copy-curl.tsx';
 import { useSessionContext } from '../../hooks/console-context.ts';
 import type { Action } from '../../hooks/use-action.ts';
 
-export type CallButtonProps = {
-  call: HttpRequest;
+export type RequestButtonProps = {
+  request: HttpRequest;
   /** Action and object for screen readers, e.g. "mute the camera of Ada". */
   what: string;
   action: Action;
@@ -18,14 +18,14 @@ export type CallButtonProps = {
   children: ReactNode;
 };
 
-export function CallButton({ call, what, action, onDone, className = 'button small', testId, children }: CallButtonProps) {
+export function RequestButton({ request, what, action, onDone, className = 'button small', testId, children }: RequestButtonProps) {
   const { api } = useSessionContext();
   const click = async () => {
-    await action.run(() => api.call(call.method, call.path, call.body as object | undefined));
+    await action.run(() => api.call(request.method, request.path, request.body as object | undefined));
     onDone();
   };
   return (
-    <span className="call-button">
+    <span className="request-button">
       <ActionButton
         className={className}
         data-testid={testId}
@@ -35,7 +35,7 @@ export function CallButton({ call, what, action, onDone, className = 'button sma
       >
         {children}
       </ActionButton>
-      <CopyCurl call={call} what={what} compact />
+      <CopyCurl request={request} what={what} compact />
     </span>
   );
 }

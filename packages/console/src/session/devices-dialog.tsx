@@ -1,7 +1,8 @@
 // Devices dialog: changes camera, microphone and speaker while in a room.
-import type { LocalMedia } from '../call/local-media.ts';
+
 import { Dialog } from '../components/dialog.tsx';
 import { DeviceChoice } from '../lobby/device-choice.tsx';
+import type { LocalMedia } from './local-media.ts';
 import '../lobby/lobby.css';
 
 export function DevicesDialog({ media, onClose }: { media: LocalMedia; onClose: () => void }) {

@@ -1,16 +1,16 @@
 // Room session view: lobby, room and end of one visit, for logged-in users and guests.
 import { type ReactNode, useCallback, useEffect, useMemo, useState } from 'react';
 import { errorMessage } from '../api/rest.ts';
-import type { SessionEnd } from '../call/call-state.ts';
-import { LocalMedia } from '../call/local-media.ts';
-import { RoomSession } from '../call/room-session.ts';
 import { AppHeader } from '../components/app-header.tsx';
 import { ThemeButton } from '../components/theme-button.tsx';
 import { readPreferences, writePreferences } from '../hooks/saved-preferences.ts';
 import { useStore } from '../hooks/store.ts';
 import { useIsMounted } from '../hooks/use-is-mounted.ts';
 import { Lobby } from '../lobby/lobby.tsx';
-import { CallView } from './call-view.tsx';
+import { LocalMedia } from './local-media.ts';
+import { RoomSession } from './room-session.ts';
+import { RoomView } from './room-view.tsx';
+import type { SessionEnd } from './session-state.ts';
 
 export type RoomSessionViewProps = {
   roomId: string;
@@ -29,7 +29,7 @@ export type RoomSessionViewProps = {
 type VisitState =
   | { phase: 'lobby'; problem?: string }
   | { phase: 'joining' }
-  | { phase: 'call'; call: RoomSession }
+  | { phase: 'joined'; session: RoomSession }
   | { phase: 'over'; ending: SessionEnd };
 
 export function RoomSessionView(props: RoomSessionViewProps) {
@@ -43,7 +43,7 @@ function Visit({ roomId, guest, getAccess, base, actions, onLeft, renderEnding, 
   const [name, setName] = useState(() => readPreferences().choices.name);
   const [kept, setKept] = useState(() => readPreferences().kept);
   const { preferences } = useStore(media);
-  const roomSession = visit.phase === 'call' ? visit.call : undefined;
+  const roomSession = visit.phase === 'joined' ? visit.session : undefined;
 
   useEffect(() => writePreferences({ name: name.trim(), ...preferences }, kept), [name, preferences, kept]);
 
@@ -75,19 +75,27 @@ function Visit({ roomId, guest, getAccess, base, actions, onLeft, renderEnding, 
       const access = await getAccess(as);
       // The user has left this page meanwhile: do not join in the background.
       if (!isMounted()) return;
-      setVisit({ phase: 'call', call: new RoomSession({ ...access, base, name: as, media }) });
+      setVisit({ phase: 'joined', session: new RoomSession({ ...access, base, name: as, media }) });
     } catch (error) {
       setVisit({ phase: 'lobby', problem: errorMessage(error) });
     }
   };
 
-  if (visit.phase === 'call') {
+  if (visit.phase === 'joined') {
     const leave = () => {
-      const left = visit.call.leave();
+      const left = visit.session.leave();
       onLeft?.(left);
     };
     return (
-      <CallView call={visit.call} media={media} roomId={roomId} name={name.trim()} detailed={!guest} actions={actions} onLeave={leave} />
+      <RoomView
+        session={visit.session}
+        media={media}
+        roomId={roomId}
+        name={name.trim()}
+        detailed={!guest}
+        actions={actions}
+        onLeave={leave}
+      />
     );
   }
   if (visit.phase === 'over') {

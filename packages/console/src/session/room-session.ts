@@ -12,6 +12,8 @@ import { errorMessage } from '../api/rest.ts';
 import { nameOf, typeName } from '../api/types.ts';
 import { Chat, chatLabel } from '../chat/chat.ts';
 import { Store } from '../hooks/store.ts';
+import type { LocalMedia } from './local-media.ts';
+import { withMediaPath } from './outage.ts';
 import {
   type RemoteParticipant,
   type RemoteTrack,
@@ -21,9 +23,7 @@ import {
   type Source,
   sourceOf,
   sources,
-} from './call-state.ts';
-import type { LocalMedia } from './local-media.ts';
-import { withMediaPath } from './outage.ts';
+} from './session-state.ts';
 
 /** `url`: the `peer_websocket_url` of the peer if known; the server of the page is tried as well. */
 export type RoomSessionOptions = { url: string | null; token: string; base: string; name: string; media: LocalMedia };

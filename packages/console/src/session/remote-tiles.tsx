@@ -1,17 +1,17 @@
 // Remote tiles: one for each participant, shared screen and component with tracks.
 import { type ReactNode, useCallback } from 'react';
-import type { RemoteComponent, RemoteParticipant, RemoteTrack, RoomSessionState } from './call-state.ts';
 import type { RoomSession } from './room-session.ts';
+import type { RemoteComponent, RemoteParticipant, RemoteTrack, RoomSessionState } from './session-state.ts';
 import { Tile, type TileProps } from './tile.tsx';
 
-type Shown = { call: RoomSession; detailed: boolean };
+type Shown = { session: RoomSession; detailed: boolean };
 
 /** Components without tracks have no tile. */
 export const hasTile = ({ tracks }: RemoteComponent): boolean => tracks.length > 0;
 
 /** A list, because the grid counts its children. `detailed`: tiles show the received layer and size. */
-export function remoteTiles(call: RoomSession, state: RoomSessionState, detailed: boolean): ReactNode[] {
-  const shown = { call, detailed };
+export function remoteTiles(session: RoomSession, state: RoomSessionState, detailed: boolean): ReactNode[] {
+  const shown = { session, detailed };
   return [
     ...state.components.filter(hasTile).map((component) => tileOfComponent(component, shown)),
     ...state.participants.flatMap((participant) => tilesOf(participant, participant.id === state.activeSpeaker, shown)),
@@ -46,14 +46,14 @@ function tileOfComponent({ id, name, tracks }: RemoteComponent, shown: Shown): R
 
 type RemoteTileProps = Shown & Pick<TileProps, 'name' | 'screen' | 'component' | 'speaking' | 'muted'> & { video: RemoteTrack | undefined };
 
-function RemoteTile({ call, video, detailed, ...rest }: RemoteTileProps) {
+function RemoteTile({ session, video, detailed, ...rest }: RemoteTileProps) {
   const id = video?.track && !video.muted ? video.id : undefined;
   const track = video?.track;
   // `track` is a dependency although attachVideo() takes the id: after a reconnect the same id may have another track.
   // biome-ignore lint/correctness/useExhaustiveDependencies: see above
   const attach = useCallback(
-    (element: HTMLVideoElement) => (id === undefined ? () => undefined : call.attachVideo(id, element)),
-    [call, id, track],
+    (element: HTMLVideoElement) => (id === undefined ? () => undefined : session.attachVideo(id, element)),
+    [session, id, track],
   );
   return (
     <Tile {...rest} self={false} hasVideo={id !== undefined} attach={attach} received={detailed ? (video?.layers ?? null) : undefined} />

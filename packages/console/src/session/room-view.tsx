@@ -7,7 +7,6 @@ import { Brand, LeaveIcon, ScreenIcon } from '../components/icons.tsx';
 import { Toggle } from '../components/toggle.tsx';
 import { useStore } from '../hooks/store.ts';
 import { showTrack } from '../lobby/lobby.tsx';
-import type { RoomSessionPhase } from './call-state.ts';
 import { DeviceToggles } from './device-toggles.tsx';
 import { DevicesDialog } from './devices-dialog.tsx';
 import { DevicesIcon } from './icons.tsx';
@@ -15,12 +14,13 @@ import type { LocalMedia } from './local-media.ts';
 import { RemoteAudio } from './remote-audio.tsx';
 import { hasTile, remoteTiles } from './remote-tiles.tsx';
 import type { RoomSession } from './room-session.ts';
+import type { RoomSessionPhase } from './session-state.ts';
 import { Tile } from './tile.tsx';
 import { TileGrid } from './tile-grid.tsx';
-import './call.css';
+import './room-view.css';
 
-export type CallViewProps = {
-  call: RoomSession;
+export type RoomViewProps = {
+  session: RoomSession;
   media: LocalMedia;
   roomId: string;
   name: string;
@@ -30,17 +30,17 @@ export type CallViewProps = {
   onLeave: () => void;
 };
 
-export function CallView({ call, media, roomId, name, detailed = false, actions, onLeave }: CallViewProps) {
-  const state = useStore(call);
+export function RoomView({ session, media, roomId, name, detailed = false, actions, onLeave }: RoomViewProps) {
+  const state = useStore(session);
   const local = useStore(media);
   const { camera, screen } = local;
-  const { open: chatOpen } = useStore(call.chat);
+  const { open: chatOpen } = useStore(session.chat);
   const [choosing, setChoosing] = useState(false);
   const chatButton = useRef<HTMLButtonElement>(null);
   const closeChat = useCallback(() => {
-    call.chat.setOpen(false);
+    session.chat.setOpen(false);
     chatButton.current?.focus();
-  }, [call]);
+  }, [session]);
   const audioTracks = useMemo(
     () =>
       [...state.participants, ...state.components].flatMap(({ tracks }) =>
@@ -53,22 +53,22 @@ export function CallView({ call, media, roomId, name, detailed = false, actions,
   const isAlone = state.phase === 'joined' && state.participants.length === 0;
   const notice = local.problem ?? state.problem;
   return (
-    <div className="call">
-      <header className="call-header">
-        <span className="call-brand">
+    <div className="room-view">
+      <header className="room-header">
+        <span className="room-brand">
           <Brand />
         </span>
-        <h1 className="call-room">
+        <h1 className="room-heading">
           <bdi>{roomId}</bdi>
         </h1>
         <Connection phase={state.phase} />
-        <div className="call-actions">{actions}</div>
+        <div className="room-actions">{actions}</div>
       </header>
-      <div className="call-body">
-        <main className="call-main">
+      <div className="room-body">
+        <main className="room-main">
           <TileGrid>
             {screen && <Tile name={name} self screen speaking={false} muted={false} hasVideo attach={showScreen} />}
-            {remoteTiles(call, state, detailed)}
+            {remoteTiles(session, state, detailed)}
             <Tile
               name={name}
               self
@@ -83,7 +83,7 @@ export function CallView({ call, media, roomId, name, detailed = false, actions,
         </main>
         {chatOpen && (
           <ChatPanel
-            chat={call.chat}
+            chat={session.chat}
             readOnlyReason={state.mayWrite ? undefined : 'You do not have permission to send messages.'}
             isEmpty={isAlone}
             onClose={closeChat}
@@ -91,7 +91,7 @@ export function CallView({ call, media, roomId, name, detailed = false, actions,
         )}
       </div>
       <RemoteAudio tracks={audioTracks} speaker={local.preferences.speaker} />
-      <div className="call-notes" aria-live="polite">
+      <div className="room-notes" aria-live="polite">
         <ConnectionBanner link={state.link} />
         {notice && (
           <p className="note">
@@ -123,7 +123,7 @@ export function CallView({ call, media, roomId, name, detailed = false, actions,
             onToggle={() => media.toggleScreen()}
           />
         )}
-        <ChatButton ref={chatButton} chat={call.chat} />
+        <ChatButton ref={chatButton} chat={session.chat} />
         <button
           type="button"
           className="toggle"

@@ -1,8 +1,9 @@
 // Device toggles: turn microphone and camera on and off, in the lobby and in the room.
-import type { LocalMedia } from '../call/local-media.ts';
+
 import { CameraIcon, CameraOffIcon, MicIcon, MicOffIcon } from '../components/icons.tsx';
 import { Toggle } from '../components/toggle.tsx';
 import { useStore } from '../hooks/store.ts';
+import type { LocalMedia } from './local-media.ts';
 
 export function DeviceToggles({ media }: { media: LocalMedia }) {
   const { microphoneOn, camera } = useStore(media);
