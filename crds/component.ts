@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { type ComponentType, componentTypeNames, definitionOf, isComponentType } from '../api/component/types.ts';
 import { rule } from '../api/core/kube.ts';
-import { type RoomOption, roomFields } from '../api/derive/room-options.ts';
+import { flatRoomOptions, type RoomOption } from '../api/derive/room-options.ts';
 import { limitedText, preservedJson, secretKeyRef, secretName, withRules } from './schema.ts';
 
 export type ComponentOptions = Record<string, unknown>;
@@ -12,7 +12,7 @@ function inRoom({ schema, facts: { key, keys } }: RoomOption): z.ZodType {
   const { description = '' } = schema.meta() ?? {};
   if (key) return secretKeyRef.meta({ description });
   if (!keys) return schema;
-  const open = roomFields(schema).filter(({ name }) => !keys.includes(name));
+  const open = flatRoomOptions(schema).filter(({ name }) => !keys.includes(name));
   const secretRef = z.object({ name: secretName }).meta({
     description: `Secret of the same namespace with the keys ${keys.map((each) => `\`${each}\``).join(' and ')}.`,
   });
@@ -22,7 +22,7 @@ function inRoom({ schema, facts: { key, keys } }: RoomOption): z.ZodType {
 
 function memberOfType(type: ComponentType): z.ZodType<ComponentOptions> {
   const { options, rules = [] } = definitionOf(type);
-  const shape = roomFields(options).map((field) => [field.as, field.required ? inRoom(field) : inRoom(field).optional()]);
+  const shape = flatRoomOptions(options).map((field) => [field.as, field.required ? inRoom(field) : inRoom(field).optional()]);
   const schema = z.object(Object.fromEntries(shape)).meta({ description: options.meta()?.description });
   return withRules(schema, ...rules.map((each) => rule(`!has(self.${each.option}) || ${each.rule}`, `${each.option} ${each.message}`)));
 }

@@ -25,7 +25,7 @@ export function roomOptions(options: z.ZodType): RoomOption[] {
 }
 
 /** Without the options that other fields replace. */
-export function roomFields(options: z.ZodType): RoomOption[] {
+export function flatRoomOptions(options: z.ZodType): RoomOption[] {
   return roomOptions(options).flatMap((option) => option.inside ?? [option]);
 }
 

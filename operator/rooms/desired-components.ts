@@ -2,7 +2,7 @@
 import { createHash, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
 import { type ComponentType, definitionOf } from '../../api/component/types.ts';
-import { type RoomOption, roomFields, roomOptions } from '../../api/derive/room-options.ts';
+import { flatRoomOptions, type RoomOption, roomOptions } from '../../api/derive/room-options.ts';
 import { type ComponentOptions, currentForm, memberOf } from '../../crds/component.ts';
 import type { RoomSpec } from '../../crds/types.ts';
 import { stableJson } from '../json.ts';
@@ -88,7 +88,7 @@ type SecretRef = { as: string; name: string; keys: readonly string[] };
 
 /** Secrets that the options refer to. The options may be older than the schema. */
 function secretRefs(type: ComponentType, options: ComponentOptions): SecretRef[] {
-  return roomFields(definitionOf(type).options).flatMap(({ as, facts }) => {
+  return flatRoomOptions(definitionOf(type).options).flatMap(({ as, facts }) => {
     const { name, key, secretRef } = (options[as] ?? {}) as { name?: string; key?: string; secretRef?: { name?: string } };
     if (facts.key && name !== undefined && key !== undefined) return [{ as, name, keys: [key] }];
     if (facts.keys && secretRef?.name !== undefined) return [{ as, name: secretRef.name, keys: facts.keys }];

@@ -31,7 +31,7 @@ export class Failures {
     this.#count += 1;
     this.#since ??= now;
     this.#refusals = error instanceof StorageError && error.fault === 'refused' ? this.#refusals + 1 : 0;
-    const problem = sentenceOf(error);
+    const problem = problemOf(error);
     const isNews = problem !== this.#problem;
     this.#problem = problem;
     const isRefused = this.#refusals >= refusalsForGood;
@@ -48,7 +48,7 @@ export class Failures {
   }
 }
 
-function sentenceOf(error: unknown): string {
+function problemOf(error: unknown): string {
   if (error instanceof StorageError) return error.message;
   const { code } = error as NodeJS.ErrnoException;
   return code === undefined ? 'The files cannot be sent' : `The files cannot be read (${code})`;
