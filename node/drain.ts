@@ -109,8 +109,8 @@ function viewOf({ state, deadline }: Drain, rooms: LocalRooms, drainTimeout: num
   let connectedPeers = 0;
   let roomsWithPeers = 0;
   for (const room of rooms.all()) {
-    connectedPeers += room.connectedPeers;
-    if (room.connectedPeers > 0) roomsWithPeers += 1;
+    connectedPeers += room.peers.connectedCount;
+    if (room.peers.connectedCount > 0) roomsWithPeers += 1;
   }
   const until = deadline?.toISOString() ?? null;
   return { state, deadline: until, defaultDeadline: Math.floor(drainTimeout / 1000), rooms: rooms.size, roomsWithPeers, connectedPeers };

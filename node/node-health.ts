@@ -43,7 +43,7 @@ export function createHealth(sources: HealthSources): { ready: () => boolean; he
 
 function loadOf(rooms: LocalRooms, media: MediaWorkerPool): HealthView['load'] {
   let connectedPeers = 0;
-  for (const room of rooms.all()) connectedPeers += room.connectedPeers;
+  for (const room of rooms.all()) connectedPeers += room.peers.connectedCount;
   return { rooms: rooms.size, connectedPeers, forwardedTracks: media.load().forwardedTracks };
 }
 

@@ -3,15 +3,13 @@
 import type { ComponentView } from '../../api/component/component.ts';
 import { maxOrigins } from '../../api/component/option.ts';
 import { ServiceError } from '../../api/errors.ts';
-import type { RoomEventDetail } from '../../api/events.ts';
-import type { PeerEvent, RemoteComponent } from '../../api/socket/peer-events.ts';
+import type { RemoteComponent } from '../../api/socket/peer-events.ts';
 import type { PublishedTrackStats } from '../../api/stats.ts';
-import type { TrackView } from '../../api/track.ts';
 import type { Log } from '../common/log.ts';
+import type { RoomChange } from './changes/room-change.ts';
 import { newId } from './ids.ts';
 import type { ComponentHost, ComponentRunner, ComponentSpec, RoomIdentity, RoomMedia, RtpEgress, RtpIngress } from './interfaces.ts';
 import type { PhoneCallRunner } from './phone-calls.ts';
-import type { PublicationChange } from './publications.ts';
 import { Track } from './track.ts';
 
 /** The parts of its room that a component may use: functions, never the room itself. */
@@ -19,11 +17,8 @@ export type ComponentContext = {
   log: Log;
   room: RoomIdentity;
   media: RoomMedia;
-  emit: (detail: RoomEventDetail) => void;
-  /** Notifies all connected peers of the room. */
-  broadcast: (event: PeerEvent) => void;
-  /** The component published or removed a track: the subscriptions of peers are updated. */
-  offerChanged: (change: PublicationChange) => void;
+  /** Announces a change to the room. */
+  announce: (change: RoomChange) => void;
   /** Tracks that others publish in the room. */
   published: () => Iterable<Track>;
   nameOf: ComponentHost['nameOf'];
@@ -34,7 +29,7 @@ export type ComponentContext = {
 export class Component {
   readonly id = newId();
   readonly externalId: string | null;
-  readonly #prepared: ComponentSpec;
+  readonly #spec: ComponentSpec;
   readonly #room: ComponentContext;
   readonly #log: Log;
   readonly #tracks = new Map<string, Track>();
@@ -50,15 +45,15 @@ export class Component {
   #over = false;
   #closed: Promise<void> | undefined;
 
-  constructor(prepared: ComponentSpec, externalId: string | null, room: ComponentContext) {
+  constructor(spec: ComponentSpec, externalId: string | null, room: ComponentContext) {
     this.externalId = externalId;
-    this.#prepared = prepared;
-    this.#properties = prepared.properties;
-    this.#receive(prepared.origins ?? []);
+    this.#spec = spec;
+    this.#properties = spec.properties;
+    this.#receive(spec.origins ?? []);
     this.#room = room;
-    this.#log = room.log.child({ component: this.id, type: prepared.type });
+    this.#log = room.log.child({ component: this.id, type: spec.type });
     this.#input = room.media.openInput();
-    this.#runner = prepared.open({
+    this.#runner = spec.open({
       log: this.#log,
       componentId: this.id,
       room: room.room,
@@ -74,7 +69,7 @@ export class Component {
       },
       playable: () => this.#playable(),
       callEvent: (event) => {
-        if (!this.#over) this.#room.emit({ componentId: this.id, ...event });
+        if (!this.#over) this.#room.announce({ kind: 'callEvent', componentId: this.id, event });
       },
       trackDropped: (trackId, reason) => this.#trackDropped(trackId, reason),
       finished: () => void this.remove('finished'),
@@ -83,7 +78,7 @@ export class Component {
   }
 
   get type(): ComponentView['type'] {
-    return this.#prepared.type;
+    return this.#spec.type;
   }
 
   get tracks(): Iterable<Track> {
@@ -103,20 +98,19 @@ export class Component {
 
   /** As peers see it. */
   remoteView(): RemoteComponent {
-    const tracks = [...this.#tracks.values()].map((track) => this.#remoteTrack(track));
+    const tracks = [...this.#tracks.values()].map((track) => track.remoteView());
     return { id: this.id, type: this.type, state: this.#started ? 'running' : 'starting', tracks };
   }
 
   /** Announces the component and starts its runner. If that fails, the component crashes. @throws ServiceError */
   async start(): Promise<void> {
     this.#log.info('component added');
-    this.#room.emit({ type: 'ComponentAdded', componentId: this.id });
-    this.#room.broadcast({ event: 'componentAdded', data: { component: this.remoteView() } });
+    this.#room.announce({ kind: 'componentAdded', component: this.remoteView() });
     try {
       await this.#runner.start();
       this.#started = true;
-      if (!this.#ended) this.#room.broadcast({ event: 'componentUpdated', data: { componentId: this.id, state: 'running' } });
-      this.offerChanged();
+      if (!this.#ended) this.#room.announce({ kind: 'componentStarted', componentId: this.id });
+      this.updateReceived();
     } catch (error) {
       this.crash(error instanceof ServiceError ? error.message : 'Component could not be started');
       throw error;
@@ -132,7 +126,7 @@ export class Component {
 
   /** From now on also receives what these peers and components publish, now and later. @throws ServiceError `bad_request` */
   subscribe(origins: readonly string[]): void {
-    const { type, subscribeMode } = this.#prepared;
+    const { type, subscribeMode } = this.#spec;
     if (subscribeMode === undefined) throw new ServiceError('bad_request', `Components of type ${type} receive no tracks`);
     if (subscribeMode !== 'manual') {
       throw new ServiceError('bad_request', `Component ${this.id} receives all tracks: its option subscribeMode is not manual`);
@@ -140,7 +134,7 @@ export class Component {
     const all = new Set([...this.#origins, ...origins]);
     if (all.size > maxOrigins) throw new ServiceError('bad_request', `A component receives at most ${maxOrigins} origins`);
     this.#receive(origins);
-    this.offerChanged();
+    this.updateReceived();
   }
 
   #receive(origins: readonly string[]): void {
@@ -148,9 +142,9 @@ export class Component {
     if (this.#origins.size > 0) this.#properties = { ...this.#properties, origins: [...this.#origins] };
   }
 
-  /** Tracks were added to or removed from the room. */
-  offerChanged(): void {
-    const { subscribeMode } = this.#prepared;
+  /** Passes the tracks to receive to the runner: tracks of the room or its origins changed. */
+  updateReceived(): void {
+    const { subscribeMode } = this.#spec;
     if (!this.#started || this.#ended || subscribeMode === undefined) return;
     const tracks = [...this.#room.published()].filter(({ origin }) => {
       const id = 'peerId' in origin ? origin.peerId : origin.componentId;
@@ -164,9 +158,7 @@ export class Component {
     const track = this.#require(trackId);
     this.#tracks.delete(trackId);
     this.#log.info({ track: trackId }, 'track removed');
-    this.#room.emit({ type: 'TrackRemoved', componentId: this.id, track: track.view() });
-    this.#room.offerChanged({ added: false, trackId });
-    this.#room.broadcast({ event: 'trackRemoved', data: { componentId: this.id, trackId } });
+    this.#room.announce({ kind: 'trackRemoved', track, by: 'server' });
     this.#input.unpublish(trackId);
   }
 
@@ -175,7 +167,7 @@ export class Component {
     if (track.muted === muted) return;
     track.muted = muted;
     await this.#input.setPaused(trackId, track.silent);
-    this.#room.broadcast({ event: muted ? 'trackPaused' : 'trackResumed', data: { trackId, by: 'server' } });
+    this.#room.announce({ kind: muted ? 'trackPaused' : 'trackResumed', track, by: 'server' });
   }
 
   /** Stats of its published tracks; empty once it has ended. */
@@ -192,7 +184,7 @@ export class Component {
   remove(reason: string): Promise<void> {
     return this.#end(() => {
       this.#log.info({ reason }, 'component removed');
-      this.#room.emit({ type: 'ComponentRemoved', componentId: this.id, reason });
+      this.#room.announce({ kind: 'componentRemoved', componentId: this.id, reason });
     });
   }
 
@@ -200,13 +192,13 @@ export class Component {
   crash(reason: string): void {
     void this.#end(() => {
       this.#log.error({ reason }, 'component crashed');
-      this.#room.emit({ type: 'ComponentCrashed', componentId: this.id, reason });
+      this.#room.announce({ kind: 'componentCrashed', componentId: this.id, reason });
     });
   }
 
   /** The room crashed: only RoomCrashed is emitted. */
   roomCrashed(): void {
-    void this.#end(() => {});
+    void this.#end(() => this.#room.announce({ kind: 'componentLost', componentId: this.id }));
   }
 
   async #publish({ kind, rtpParameters, metadata }: Parameters<ComponentHost['publish']>[0]): Promise<string> {
@@ -214,32 +206,34 @@ export class Component {
     const { encoding, simulcast } = await this.#input.publish({ trackId, kind, rtpParameters });
     // The component ended meanwhile, so its input and this track are closed.
     if (this.#ended) throw new ServiceError('component_not_found', `Component ${this.id} does not exist`);
-    const track = new Track({ id: trackId, origin: { componentId: this.id }, kind, metadata, encoding, simulcast, paused: false });
+    const track = new Track({
+      id: trackId,
+      origin: { componentId: this.id },
+      componentType: this.type,
+      kind,
+      metadata,
+      encoding,
+      simulcast,
+      paused: false,
+    });
     this.#tracks.set(trackId, track);
     this.#log.info({ track: trackId, kind, encoding }, 'track added');
-    this.#room.emit({ type: 'TrackAdded', componentId: this.id, track: track.view() });
-    this.#room.broadcast({ event: 'trackAdded', data: { componentId: this.id, track: this.#remoteTrack(track) } });
-    this.#room.offerChanged({ added: true, trackId });
+    this.#room.announce({ kind: 'trackAdded', track });
     return trackId;
-  }
-
-  /** Track metadata may contain phone numbers, so peers get the component type only. */
-  #remoteTrack(track: Track): TrackView {
-    return { ...track.view(), metadata: { source: this.type } };
   }
 
   /** Emits no event if the track has ended meanwhile. */
   #trackDropped(trackId: string, reason: string): void {
     this.#log.warn({ track: trackId, reason }, 'component dropped track');
     const track = [...this.#room.published()].find(({ id }) => id === trackId);
-    if (track && !this.#over) this.#room.emit({ type: 'ComponentTrackDropped', componentId: this.id, track: track.view(), reason });
+    if (track && !this.#over) this.#room.announce({ kind: 'componentTrackDropped', componentId: this.id, track, reason });
   }
 
   #playable(): void {
     if (this.#ended || this.#properties.playable === true) return;
     this.#properties = { ...this.#properties, playable: true };
     this.#log.info('stream is playable');
-    this.#room.emit({ type: 'HlsPlayable', componentId: this.id });
+    this.#room.announce({ kind: 'hlsPlayable', componentId: this.id });
   }
 
   #openOutput(): RtpEgress {
@@ -265,7 +259,6 @@ export class Component {
     this.#room.forget(this.id);
     announce();
     this.#over = true;
-    this.#room.broadcast({ event: 'componentRemoved', data: { componentId: this.id } });
     return this.#closed;
   }
 }

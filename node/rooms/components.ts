@@ -14,8 +14,8 @@ const maxComponents = 100;
 export type ComponentsOptions = {
   roomId: string;
   videoCodec: VideoCodec | null;
-  kinds: ComponentFactory;
-  surroundings: Omit<ComponentContext, 'forget'>;
+  factory: ComponentFactory;
+  context: Omit<ComponentContext, 'forget'>;
 };
 export type AddedComponent = { component: Component; created: boolean };
 
@@ -25,7 +25,7 @@ export class Components {
   /** Creations in progress, by external id: a repeated request waits for the first. */
   readonly #byExternalId = new Map<string, Promise<Component>>();
   /** Types of components that are being created. */
-  readonly #making: ComponentType[] = [];
+  readonly #creating: ComponentType[] = [];
   #closed = false;
 
   constructor(options: ComponentsOptions) {
@@ -58,19 +58,19 @@ export class Components {
    */
   async add(options: ComponentOptions): Promise<AddedComponent> {
     const { externalId } = options;
-    if (externalId === undefined) return { component: await this.#make(options), created: true };
+    if (externalId === undefined) return { component: await this.#create(options), created: true };
     const known = [...this.#components.values()].find((component) => component.externalId === externalId);
     if (known) return { component: known, created: false };
     const running = this.#byExternalId.get(externalId);
     if (running) return { component: await running, created: false };
-    const made = this.#make(options).finally(() => this.#byExternalId.delete(externalId));
-    this.#byExternalId.set(externalId, made);
-    return { component: await made, created: true };
+    const created = this.#create(options).finally(() => this.#byExternalId.delete(externalId));
+    this.#byExternalId.set(externalId, created);
+    return { component: await created, created: true };
   }
 
   /** Tracks were added to or removed from the room. */
-  offerChanged(): void {
-    for (const component of this.#components.values()) component.offerChanged();
+  updateReceived(): void {
+    for (const component of this.#components.values()) component.updateReceived();
   }
 
   close(reason: string): void {
@@ -83,28 +83,28 @@ export class Components {
     for (const component of [...this.#components.values()]) component.roomCrashed();
   }
 
-  async #make(options: ComponentOptions): Promise<Component> {
-    const { roomId, videoCodec, kinds, surroundings } = this.#options;
-    if (this.#components.size + this.#making.length >= maxComponents) {
+  async #create(options: ComponentOptions): Promise<Component> {
+    const { roomId, videoCodec, factory, context } = this.#options;
+    if (this.#components.size + this.#creating.length >= maxComponents) {
       throw new ServiceError('room_full', `Reached components limit in room ${roomId}`);
     }
     const { type } = options;
-    if (definitionOf(type).oncePerRoom && (this.#making.includes(type) || [...this.all()].some((component) => component.type === type))) {
+    if (definitionOf(type).oncePerRoom && (this.#creating.includes(type) || [...this.all()].some((component) => component.type === type))) {
       throw new ServiceError('bad_request', `Room ${roomId} already has a component of type ${type}`);
     }
-    this.#making.push(type);
+    this.#creating.push(type);
     try {
-      const prepared = await kinds.createSpec(options, { roomId, videoCodec });
+      const spec = await factory.createSpec(options, { roomId, videoCodec });
       if (this.#closed) throw new ServiceError('room_ended', `Room ${roomId} has ended`);
-      const component = new Component(prepared, options.externalId ?? null, {
-        ...surroundings,
+      const component = new Component(spec, options.externalId ?? null, {
+        ...context,
         forget: (componentId) => this.#components.delete(componentId),
       });
       this.#components.set(component.id, component);
       await component.start();
       return component;
     } finally {
-      this.#making.splice(this.#making.indexOf(type), 1);
+      this.#creating.splice(this.#creating.indexOf(type), 1);
     }
   }
 }

@@ -9,7 +9,7 @@ import type { ReloadableValues } from '../../api/settings/reloadable.ts';
 import type { Log } from '../common/log.ts';
 import { newId } from './ids.ts';
 import type { ComponentFactory, MediaEngine } from './interfaces.ts';
-import type { Peer } from './peer.ts';
+import type { Peer } from './peers/peer.ts';
 import { Room } from './room.ts';
 
 /** End reasons caused by the node, not by a client. */
@@ -95,7 +95,7 @@ export class LocalRooms {
   }
 
   findPeer(roomId: string, peerId: string): Peer | undefined {
-    return this.#rooms.get(roomId)?.findPeer(peerId);
+    return this.#rooms.get(roomId)?.peers.find(peerId);
   }
 
   /**
@@ -140,7 +140,7 @@ export class LocalRooms {
   }
 
   async addPeer(roomId: string, options: PeerOptions): Promise<CreatedPeer> {
-    const { peer, created } = this.room(roomId).addPeer(options);
+    const { peer, created } = this.room(roomId).peers.add(options);
     return { created, peer, token: await this.signPeerToken(peer) };
   }
 
@@ -194,7 +194,7 @@ export class LocalRooms {
     this.#rooms.set(id, room);
     if (externalId !== null) this.#byExternalId.set(externalId, room);
     this.#ended.delete(id);
-    room.announce();
+    room.created();
     return room;
   }
 
@@ -222,7 +222,7 @@ export class LocalRooms {
   }
 
   #endPeerless(): void {
-    for (const room of [...this.#rooms.values()]) if (room.connectedPeers === 0) this.#lose(room, 'draining');
+    for (const room of [...this.#rooms.values()]) if (room.peers.connectedCount === 0) this.#lose(room, 'draining');
   }
 
   #lose(room: Room, reason: string): void {

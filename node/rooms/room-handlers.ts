@@ -5,7 +5,7 @@ import type { roomOperations } from '../../api/operations/rooms.ts';
 import type { sipOperations } from '../../api/operations/sip.ts';
 import { peerSocketPath } from '../../api/peer.ts';
 import type { LocalRooms } from './local-rooms.ts';
-import type { Peer } from './peer.ts';
+import type { Peer } from './peers/peer.ts';
 import type { Handlers } from './services/operations.ts';
 
 type Operations = Omit<typeof roomOperations, 'createRoom' | 'listRooms'> &
@@ -14,7 +14,7 @@ type Operations = Omit<typeof roomOperations, 'createRoom' | 'listRooms'> &
   typeof sipOperations;
 
 export function roomHandlers(rooms: LocalRooms): Handlers<Operations> {
-  const peerOf = ({ roomId, peerId }: { roomId: string; peerId: string }) => rooms.room(roomId).peer(peerId);
+  const peerOf = ({ roomId, peerId }: { roomId: string; peerId: string }) => rooms.room(roomId).peers.get(peerId);
   const componentOf = ({ roomId, componentId }: { roomId: string; componentId: string }) => rooms.room(roomId).components.get(componentId);
   const viewOf = (peer: Peer) => ({ peer: peer.view(), peer_websocket_url: rooms.address + peerSocketPath });
   return {
@@ -32,14 +32,18 @@ export function roomHandlers(rooms: LocalRooms): Handlers<Operations> {
       return { created, data: { ...viewOf(peer), token } };
     },
     getPeer: ({ params }) => viewOf(peerOf(params)),
-    updatePeer: ({ params, body }) => viewOf(rooms.room(params.roomId).setPermissions(params.peerId, body.permissions)),
+    updatePeer: ({ params, body }) => {
+      const peer = peerOf(params);
+      peer.changePermissions(body.permissions);
+      return viewOf(peer);
+    },
     deletePeer: ({ params }) => peerOf(params).remove('removed'),
     renewPeerToken: async ({ params }) => ({ token: await rooms.signPeerToken(peerOf(params)) }),
     deleteTrack: ({ params }) => rooms.room(params.roomId).publisherOf(params.trackId).removeTrack(params.trackId),
     muteTrack: ({ params }) => rooms.room(params.roomId).setTrackMuted(params.trackId, true),
     unmuteTrack: ({ params }) => rooms.room(params.roomId).setTrackMuted(params.trackId, false),
     addComponent: async ({ params, body }) => {
-      const { created, component } = await rooms.room(params.roomId).addComponent(body);
+      const { created, component } = await rooms.room(params.roomId).components.add(body);
       return { created, data: component.view() };
     },
     getComponent: ({ params }) => componentOf(params).view(),

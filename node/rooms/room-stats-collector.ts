@@ -2,7 +2,7 @@
 
 import { connectionQuality, type PeerStats, type RoomStats } from '../../api/stats.ts';
 import type { Component } from './component.ts';
-import type { Peer } from './peer.ts';
+import type { Peer } from './peers/peer.ts';
 
 /** Time that stats are reused, in milliseconds; after a slow measurement, long enough to spend less than a tenth of the time measuring. */
 const statsTtlMs = 1_000;
@@ -13,7 +13,7 @@ const fewestOfPeer = 2;
 /** Number of peers measured concurrently. */
 const atOnce = 16;
 
-type MeasuredPeer = Pick<Peer, 'id' | 'connected' | 'figures'>;
+type MeasuredPeer = Pick<Peer, 'id' | 'connected'> & { readonly session: Pick<Peer['session'], 'figures'> };
 
 export type RoomStatsCollectorOptions = {
   roomId: string;
@@ -66,7 +66,7 @@ export class RoomStatsCollector {
 }
 
 async function ofPeer(peer: MeasuredPeer, most: number): Promise<PeerStats> {
-  const figures = await peer.figures(most);
+  const figures = peer.connected ? await peer.session.figures(most) : undefined;
   const { up, down, published, received, receivedOmitted } = figures ?? {
     up: null,
     down: null,

@@ -14,24 +14,25 @@
 //   track ends                            -> every subscription of it, then TrackRemoved to all.
 // close() and crash() are public, idempotent and final; a child never closes its parent.
 
-import type { ComponentOptions } from '../../api/component/component.ts';
 import { ServiceError } from '../../api/errors.ts';
-import type { RoomEvent, RoomEventDetail, RoomEventListener } from '../../api/events.ts';
-import { type PeerOptions, type Permissions, permissionsSchema } from '../../api/peer.ts';
+import type { RoomEventListener } from '../../api/events.ts';
 import type { RoomConfigView, RoomData, RoomPatch, RoomView } from '../../api/room.ts';
 import type { ReloadableValues } from '../../api/settings/reloadable.ts';
-import type { PeerEvent, Target } from '../../api/socket/peer-events.ts';
 import type { RoomStats } from '../../api/stats.ts';
 import type { Log } from '../common/log.ts';
-import { Timer } from '../common/timer.ts';
-import { type AddedComponent, Components } from './components.ts';
-import { DataBudget } from './data-budget.ts';
-import { newId, newIncarnation } from './ids.ts';
+import { peerEventOf } from './changes/peer-events.ts';
+import type { RoomChange } from './changes/room-change.ts';
+import { ServerEvents } from './changes/server-events.ts';
+import { updateSubscriptions } from './changes/subscription-changes.ts';
+import { Components } from './components.ts';
+import { newIncarnation } from './ids.ts';
 import type { CloseReason, ComponentFactory, MediaEngine, RoomMedia } from './interfaces.ts';
-import { Peer, type PeerInit } from './peer.ts';
-import type { PublicationChange } from './publications.ts';
+import { PeerlessTimeout } from './peerless-timeout.ts';
+import { DataBudget } from './peers/data-budget.ts';
+import type { Present } from './peers/peer-context.ts';
+import { Peers } from './peers/peers.ts';
 import { RoomStatsCollector } from './room-stats-collector.ts';
-import type { DataTrack, Track } from './track.ts';
+import type { Track } from './track.ts';
 
 export type RoomInit = {
   config: RoomConfigView;
@@ -50,82 +51,61 @@ export type RoomInit = {
 /** The publisher of a track, for moderation. */
 export type TrackPublisher = { removeTrack(trackId: string): void; setMuted(trackId: string, muted: boolean): Promise<void> };
 
-/** Minimum time for a newly added peer to connect before the room ends as peerless, in milliseconds. */
-const peerGrace = 60_000;
-
 export class Room {
   readonly id: string;
   readonly incarnation: string = newIncarnation();
   readonly externalId: string | null;
-  readonly #setup: RoomInit;
+  readonly peers: Peers;
+  readonly components: Components;
+  readonly #init: RoomInit;
   readonly #log: Log;
   readonly #media: RoomMedia;
-  readonly #peers = new Map<string, Peer>();
-  readonly components: Components;
-  readonly #measure: RoomStatsCollector;
-  readonly #dataBudget: DataBudget;
+  readonly #stats: RoomStatsCollector;
+  readonly #serverEvents: ServerEvents;
+  readonly #peerlessTimeout: PeerlessTimeout;
   #config: RoomConfigView;
-  #seq = 0;
   #activeSpeaker: string | null = null;
-  #purge: Timer | undefined;
-  /** When the room ends as peerless, in milliseconds since 1970. */
-  #purgeAt = 0;
   #ended = false;
 
-  constructor(setup: RoomInit) {
-    this.id = setup.config.roomId;
-    this.externalId = setup.externalId;
-    this.#setup = setup;
-    this.#config = setup.config;
-    this.#log = setup.log.child({ room: this.id });
-    this.#media = setup.engine.openRoom({
+  constructor(init: RoomInit) {
+    this.id = init.config.roomId;
+    this.externalId = init.externalId;
+    this.#init = init;
+    this.#config = init.config;
+    this.#log = init.log.child({ room: this.id });
+    this.#serverEvents = new ServerEvents({ node: init.node, incarnation: this.incarnation, roomId: this.id, onEvent: init.onEvent });
+    this.#media = init.engine.openRoom({
       roomId: this.id,
-      videoCodec: setup.config.videoCodec,
+      videoCodec: init.config.videoCodec,
       onCrashed: (reason) => this.crash(reason),
       onActiveSpeaker: (peerId) => {
         this.#activeSpeaker = peerId;
-        this.#broadcast({ event: 'activeSpeaker', data: { peerId } });
+        this.#announce({ kind: 'activeSpeakerChanged', peerId });
       },
     });
-    this.components = new Components({
-      roomId: this.id,
-      videoCodec: setup.config.videoCodec,
-      kinds: setup.components,
-      surroundings: {
-        log: this.#log,
-        room: { roomId: this.id, incarnation: this.incarnation, webhookUrl: () => this.#config.webhookUrl },
-        media: this.#media,
-        emit: (detail) => this.#emit(detail),
-        broadcast: (event) => this.#broadcast(event),
-        offerChanged: (change) => this.#offerChanged(change),
-        published: () => this.tracks(),
-        nameOf: (peerId) => this.#peers.get(peerId)?.name ?? null,
-      },
+    this.components = this.#openComponents();
+    this.peers = this.#openPeers();
+    this.#peerlessTimeout = new PeerlessTimeout({
+      timeout: () => milliseconds(this.#config.peerlessPurgeTimeout),
+      peerless: () => this.peers.connectedCount === 0,
+      expired: () => this.close('peerless'),
     });
-    this.#dataBudget = DataBudget.ofRoom(() => setup.limits().dataMessageMaxBytes);
-    this.#measure = new RoomStatsCollector({ roomId: this.id, peers: () => this.#peers.values(), components: () => this.components.all() });
+    this.#stats = new RoomStatsCollector({ roomId: this.id, peers: () => this.peers.all(), components: () => this.components.all() });
   }
 
   /** Media stats. @throws ServiceError `unavailable` */
   stats(): Promise<RoomStats> {
-    return this.#measure.read();
+    return this.#stats.read();
   }
 
   /** Emits RoomCreated; to be called once the room can be found. */
-  announce(): void {
+  created(): void {
     this.#log.info({ incarnation: this.incarnation }, 'room created');
-    this.#emit({ type: 'RoomCreated' });
-    this.#schedulePurge();
+    this.#announce({ kind: 'roomCreated' });
   }
 
   get ended(): boolean {
     return this.#ended;
-  }
-
-  get connectedPeers(): number {
-    let count = 0;
-    for (const peer of this.#peers.values()) if (peer.connected) count += 1;
-    return count;
   }
 
   get config(): RoomConfigView {
@@ -139,34 +119,22 @@ export class Room {
       externalId: this.externalId,
       config: this.#config,
       components: [...this.components.all()].map((component) => component.view()),
-      peers: [...this.#peers.values()].map((peer) => peer.view()),
+      peers: [...this.peers.all()].map((peer) => peer.view()),
     };
   }
 
   patch(patch: RoomPatch): void {
     const given = Object.entries(patch).filter(([, value]) => value !== undefined);
     this.#config = { ...this.#config, ...Object.fromEntries(given) };
-    if ('peerlessPurgeTimeout' in patch) this.#schedulePurge();
-    if ('peerDisconnectedTimeout' in patch) for (const peer of this.#peers.values()) peer.timeoutChanged();
+    if ('peerlessPurgeTimeout' in patch) this.#peerlessTimeout.restart();
+    if ('peerDisconnectedTimeout' in patch) this.peers.timeoutChanged();
   }
 
-  findPeer(peerId: string): Peer | undefined {
-    return this.#peers.get(peerId);
-  }
-
-  /** @throws ServiceError `peer_not_found` */
-  peer(peerId: string): Peer {
-    const peer = this.#peers.get(peerId);
-    if (!peer) throw new ServiceError('peer_not_found', `Peer ${peerId} does not exist`);
-    return peer;
-  }
-
-  /** The peer or component that publishes a track. @throws ServiceError `track_not_found` */
+  /** The publisher of a track. @throws ServiceError `track_not_found` */
   publisherOf(trackId: string): TrackPublisher {
-    const component = this.components.publisherOf(trackId);
-    if (component) return component;
-    for (const peer of this.#peers.values()) for (const track of peer.tracks) if (track.id === trackId) return peer;
-    throw new ServiceError('track_not_found', `Track ${trackId} does not exist`);
+    const publisher = this.components.publisherOf(trackId) ?? this.peers.publisherOf(trackId);
+    if (!publisher) throw new ServiceError('track_not_found', `Track ${trackId} does not exist`);
+    return publisher;
   }
 
   /**
@@ -174,172 +142,104 @@ export class Room {
    * @throws ServiceError `track_not_found`
    */
   async setTrackMuted(trackId: string, muted: boolean): Promise<void> {
-    if (!muted) for (const peer of this.#peers.values()) if (peer.liftMute(trackId)) return;
+    if (!muted) for (const { moderation } of this.peers.all()) if (moderation.lift(trackId)) return;
     await this.publisherOf(trackId).setMuted(trackId, muted);
   }
 
-  /** Returns the existing peer if its `externalId` is repeated. @throws ServiceError `room_full`, `already_exists` */
-  addPeer(options: PeerOptions): { peer: Peer; created: boolean } {
-    const { externalId } = options;
-    const known = externalId === undefined ? undefined : [...this.#peers.values()].find((peer) => peer.externalId === externalId);
-    if (known) return { peer: known, created: false };
-    const id = options.peerId ?? newId();
-    if (this.#peers.has(id)) throw new ServiceError('already_exists', `Cannot add peer with id "${id}" - peer already exists`);
-    const limit = Math.min(this.#config.maxPeers ?? Number.POSITIVE_INFINITY, this.#setup.limits().maxPeersPerRoom);
-    if (this.#peers.size >= limit) throw new ServiceError('room_full', `Reached webrtc peers limit in room ${this.id}`);
-    const peer = this.#newPeer({
-      id,
-      externalId: externalId ?? null,
-      metadata: options.metadata ?? null,
-      permissions: options.options?.permissions ?? permissionsSchema.parse({}),
-      enableSimulcast: options.options?.enableSimulcast ?? true,
-    });
-    this.#peers.set(id, peer);
-    this.#emit({ type: 'PeerAdded', peerId: id, metadata: options.metadata ?? null });
-    this.#graceForPeer();
-    // The first peer needs the router; creating it now saves that time when the peer connects.
-    this.#media.rtpCapabilities().catch((error: unknown) => this.#log.debug({ err: error }, 'could not prepare media of room'));
-    return { peer, created: true };
-  }
-
-  addComponent(options: ComponentOptions): Promise<AddedComponent> {
-    return this.components.add(options);
-  }
-
-  setPermissions(peerId: string, permissions: Partial<Permissions>): Peer {
-    const peer = this.peer(peerId);
-    peer.setPermissions({ ...peer.view().permissions, ...permissions });
-    return peer;
-  }
-
   /** @throws ServiceError `peer_not_found` if `to` contains an unknown peer. */
-  sendData(data: RoomData): void {
-    for (const peerId of data.to ?? []) this.peer(peerId);
-    this.#broadcast({ event: 'data', data: { from: null, label: data.label, payload: data.payload } }, data.to ? { to: data.to } : {});
+  sendData({ label, payload, to }: RoomData): void {
+    for (const peerId of to ?? []) this.peers.get(peerId);
+    this.#announce({ kind: 'dataSent', from: null, label, payload, to });
   }
 
   /** Tracks that its peers and components publish. */
   *tracks(): Iterable<Track> {
     yield* this.components.tracks();
-    for (const peer of this.#peers.values()) yield* peer.tracks;
+    yield* this.peers.tracks();
   }
 
   /** `reason` is part of RoomDeleted, `closeReason` is sent to the peers. Idempotent. */
   close(reason: string, closeReason: CloseReason = 'roomStopped'): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#purge?.stop();
+    this.#peerlessTimeout.stop();
     this.components.close('room_deleted');
-    for (const peer of [...this.#peers.values()]) peer.remove('room_deleted', closeReason);
+    this.peers.close('room_deleted', closeReason);
     this.#media.close();
     this.#log.info({ reason }, 'room ended');
-    this.#setup.onEnded(reason);
-    this.#emit({ type: 'RoomDeleted', reason });
+    this.#init.onEnded(reason);
+    this.#announce({ kind: 'roomDeleted', reason });
   }
 
   crash(reason: string): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#purge?.stop();
+    this.#peerlessTimeout.stop();
     this.components.roomCrashed();
-    for (const peer of [...this.#peers.values()]) peer.roomCrashed();
+    this.peers.roomCrashed();
     this.#media.close();
     this.#log.error({ reason }, 'room crashed');
-    this.#setup.onEnded('crashed');
-    this.#emit({ type: 'RoomCrashed', reason });
+    this.#init.onEnded('crashed');
+    this.#announce({ kind: 'roomCrashed', reason });
   }
 
-  #newPeer(setup: PeerInit): Peer {
-    return new Peer(setup, {
+  #openComponents(): Components {
+    const { components, config } = this.#init;
+    return new Components({
       roomId: this.id,
-      incarnation: this.incarnation,
-      log: this.#log,
-      media: this.#media,
-      emit: (detail) => this.#emit(detail),
-      broadcast: (event, target) => this.#broadcast(event, target),
-      visibleTo: (peerId) => this.#offeredTo(peerId),
-      present: (peerId) => ({
-        peers: [...this.#peers.values()].filter((peer) => peer.connected && peer.id !== peerId).map((peer) => peer.remoteView()),
-        components: [...this.components.all()].map((component) => component.remoteView()),
-        activeSpeaker: this.#activeSpeaker,
-      }),
-      offerChanged: (change, peerId) => this.#offerChanged(change, peerId),
-      presenceChanged: () => this.#schedulePurge(),
-      forget: (peerId) => this.#peers.delete(peerId),
-      dataMaxBytes: () => this.#setup.limits().dataMessageMaxBytes,
-      mayDeliver: (bytes, target) => this.#dataBudget.take(bytes, [...this.#receivers(target)].length),
-      maxTracks: () => this.#setup.limits().maxTracksPerPeer,
-      disconnectedTimeout: () => seconds(this.#config.peerDisconnectedTimeout),
+      videoCodec: config.videoCodec,
+      factory: components,
+      context: {
+        log: this.#log,
+        room: { roomId: this.id, incarnation: this.incarnation, webhookUrl: () => this.#config.webhookUrl },
+        media: this.#media,
+        announce: (change) => this.#announce(change),
+        published: () => this.tracks(),
+        nameOf: (peerId) => this.peers.find(peerId)?.name ?? null,
+      },
     });
   }
 
-  #offeredTo(peerId: string): { tracks: Track[]; dataTracks: DataTrack[] } {
-    const others = [...this.#peers.values()].filter((peer) => peer.id !== peerId);
-    const tracks = [...others.flatMap((peer) => [...peer.tracks]), ...this.components.tracks()];
-    return { tracks, dataTracks: others.flatMap((peer) => [...peer.dataTracks]) };
+  #openPeers(): Peers {
+    const { limits } = this.#init;
+    const dataMaxBytes = () => limits().dataMessageMaxBytes;
+    const dataBudget = DataBudget.ofRoom(dataMaxBytes);
+    return new Peers({
+      maxPeers: () => Math.min(this.#config.maxPeers ?? Number.POSITIVE_INFINITY, limits().maxPeersPerRoom),
+      publishedByComponents: () => this.components.tracks(),
+      context: {
+        roomId: this.id,
+        incarnation: this.incarnation,
+        log: this.#log,
+        media: this.#media,
+        announce: (change) => this.#announce(change),
+        present: (peerId) => this.#presentFor(peerId),
+        dataMaxBytes,
+        mayDeliver: (bytes, target) => dataBudget.take(bytes, [...this.peers.selectedBy(target)].length),
+        maxTracks: () => limits().maxTracksPerPeer,
+        disconnectedTimeout: () => milliseconds(this.#config.peerDisconnectedTimeout),
+      },
+    });
   }
 
-  #offerChanged(change: PublicationChange, publisherId?: string): void {
-    if (change.trackId !== undefined) this.components.offerChanged();
-    for (const peer of this.#peers.values()) {
-      if (peer.id === publisherId) continue;
-      if (change.added) peer.subscriptions?.update();
-      else if (change.trackId !== undefined) peer.subscriptions?.drop(change.trackId);
-      else if (change.dataTrackId !== undefined) peer.subscriptions?.dropData(change.dataTrackId);
-    }
-  }
-
-  #broadcast(event: PeerEvent, target: Target = {}): void {
-    for (const peer of this.#receivers(target)) peer.send(event);
-  }
-
-  /** The connected peers that a target selects. */
-  *#receivers(target: Target): Iterable<Peer> {
-    const to = target.to ? new Set(target.to) : undefined;
-    for (const peer of this.#peers.values())
-      if (peer.connected && peer.id !== target.except && (to === undefined || to.has(peer.id))) yield peer;
-  }
-
-  #emit(detail: RoomEventDetail): void {
-    this.#seq += 1;
-    const event: RoomEvent = {
-      id: `${this.incarnation}-${this.#seq}`,
-      time: new Date().toISOString(),
-      seq: this.#seq,
-      node: this.#setup.node,
-      incarnation: this.incarnation,
-      roomId: this.id,
-      ...detail,
+  #presentFor(peerId: string): Present {
+    return {
+      peers: [...this.peers.selectedBy({ except: peerId })].map((peer) => peer.remoteView()),
+      components: [...this.components.all()].map((component) => component.remoteView()),
+      activeSpeaker: this.#activeSpeaker,
     };
-    this.#setup.onEvent(event);
   }
 
-  /** The timer runs only while no peer is connected. */
-  #schedulePurge(): void {
-    this.#purge?.stop();
-    const timeout = seconds(this.#config.peerlessPurgeTimeout);
-    if (this.#ended || timeout === null || this.connectedPeers > 0) return;
-    this.#purgeIn(timeout);
-  }
-
-  /**
-   * A newly added peer gets time to connect. The timer is never moved back: otherwise adding peers repeatedly would keep an empty room
-   * alive.
-   */
-  #graceForPeer(): void {
-    const timeout = seconds(this.#config.peerlessPurgeTimeout);
-    if (timeout === null || this.connectedPeers > 0) return;
-    const grace = Math.min(timeout, peerGrace);
-    if (this.#purgeAt - Date.now() < grace) this.#purgeIn(grace);
-  }
-
-  #purgeIn(delay: number): void {
-    this.#purge?.stop();
-    this.#purgeAt = Date.now() + delay;
-    this.#purge = new Timer(delay, () => this.close('peerless'));
+  /** Every change of the room, its peers and components passes here once. Subscriptions end before peers are notified of the cause. */
+  #announce(change: RoomChange): void {
+    this.#serverEvents.emit(change);
+    updateSubscriptions(change, this.peers, this.components);
+    const targeted = peerEventOf(change);
+    if (targeted) for (const { session } of this.peers.selectedBy(targeted.target)) session.send(targeted.event);
+    this.#peerlessTimeout.update(change);
   }
 }
 
-function seconds(value: number | null): number | null {
-  return value === null ? null : value * 1000;
+function milliseconds(seconds: number | null): number | null {
+  return seconds === null ? null : seconds * 1000;
 }

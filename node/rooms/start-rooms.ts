@@ -42,7 +42,7 @@ function roomReadings(rooms: LocalRooms): Readings<typeof nodeMetrics.rooms> {
   const components = new Map<string, number>(componentTypeNames.map((type) => [type, 0]));
   let peers = 0;
   for (const room of rooms.all()) {
-    peers += room.connectedPeers;
+    peers += room.peers.connectedCount;
     for (const { type } of room.components.all()) components.set(type, (components.get(type) ?? 0) + 1);
     for (const { kind } of room.tracks()) tracks.set(kind, (tracks.get(kind) ?? 0) + 1);
   }

@@ -1,5 +1,6 @@
 // Track: media that a peer or a component publishes, with its public view and its pause and mute states.
 
+import type { ComponentType } from '../../api/component/types.ts';
 import type { Metadata } from '../../api/json.ts';
 import type { Kind, TrackView } from '../../api/track.ts';
 
@@ -17,6 +18,8 @@ export type TrackOptions = {
   simulcast: boolean;
   paused: boolean;
   muted?: boolean;
+  /** Only for tracks of components. */
+  componentType?: ComponentType;
 };
 
 export class Track {
@@ -26,6 +29,7 @@ export class Track {
   readonly kind: Kind;
   readonly #encoding: string;
   readonly #simulcast: boolean;
+  readonly #componentType: ComponentType | undefined;
   metadata: Metadata | null;
   /** Paused by its publisher. */
   paused: boolean;
@@ -42,6 +46,7 @@ export class Track {
     this.muted = options.muted ?? false;
     this.#encoding = options.encoding;
     this.#simulcast = options.simulcast;
+    this.#componentType = options.componentType;
   }
 
   /** Codec in lower case, for example opus. */
@@ -64,6 +69,11 @@ export class Track {
       paused: this.paused,
       muted: this.muted,
     };
+  }
+
+  /** As peers see it. Track metadata of a component may contain phone numbers, so peers get only the component type. */
+  remoteView(): TrackView {
+    return this.#componentType === undefined ? this.view() : { ...this.view(), metadata: { source: this.#componentType } };
   }
 }
 

@@ -2,7 +2,7 @@
 
 import type { ResponseData } from '../../api/socket/peer.ts';
 import { Timer } from '../common/timer.ts';
-import type { Peer } from '../rooms/peer.ts';
+import type { Peer } from '../rooms/peers/peer.ts';
 import type { TextSocket, TextSocketListener } from './text-socket.ts';
 
 export type ConnectionChecksOptions = {

@@ -7,7 +7,7 @@ import type { PeerEvent } from '../../api/socket/peer-events.ts';
 import type { Log } from '../common/log.ts';
 import { Timer } from '../common/timer.ts';
 import { TokenBucket } from '../common/token-bucket.ts';
-import type { Peer } from '../rooms/peer.ts';
+import type { Peer } from '../rooms/peers/peer.ts';
 import type { ProxySocket } from '../rooms/proxied-socket.ts';
 import { type PeerClaims, unverifiedRoomId } from '../rooms/tokens/peer-tokens.ts';
 import { ConnectionChecks } from './connection-checks.ts';
@@ -186,7 +186,7 @@ export class PeerSockets {
     const entry = resumed ? old : this.#replace(old, peer, data, clientAddress);
     const { session, renewal } = entry;
     session.attach(socket);
-    const joinResult = await this.#welcome(session, socket, resumed);
+    const welcome = await this.#welcome(session, socket, resumed);
     if (session.ended || !session.isOn(socket)) return undefined;
     const iceServers = this.#options.iceServers(peer);
     entry.iceServers = JSON.stringify(iceServers);
@@ -196,8 +196,7 @@ export class PeerSockets {
       lastRequest: session.lastRequest,
       peerId: peer.id,
       roomId: peer.roomId,
-      incarnation: peer.incarnation,
-      ...joinResult,
+      ...welcome,
       iceServers,
       svcAddress: this.#options.address(),
       resumeWindow: Math.round(session.resumeWindow / 1_000),

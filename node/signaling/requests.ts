@@ -1,7 +1,7 @@
 // Request handlers of peers: map each method of the protocol to one call of the domain.
 import { ServiceError } from '../../api/errors.ts';
 import { type Method, type RequestData, type ResponseData, requestSchemas } from '../../api/socket/peer.ts';
-import type { Peer } from '../rooms/peer.ts';
+import type { Peer } from '../rooms/peers/peer.ts';
 import { parseData, type Request } from './frames.ts';
 
 /** Handled by the session itself. */
@@ -13,27 +13,31 @@ const done = (result: void | Promise<void>): Record<string, never> | Promise<Rec
   result instanceof Promise ? result.then(() => ({})) : {};
 
 const handlers: Handlers = {
-  join: (peer, data) => done(peer.join(data)),
-  createTransport: (peer, { direction, sctp }) => peer.createTransport(direction, { sctp }),
-  connectTransport: (peer, { transportId, dtlsParameters }) => done(peer.connectTransport(transportId, dtlsParameters)),
-  restartIce: async (peer, { transportId }) => ({ iceParameters: await peer.restartIce(transportId) }),
-  publish: (peer, data) => peer.publish(data),
-  unpublish: (peer, { trackId }) => done(peer.unpublish(trackId)),
-  pauseTrack: (peer, { trackId }) => done(peer.pauseTrack(trackId)),
-  resumeTrack: (peer, { trackId }) => done(peer.resumeTrack(trackId)),
-  trackReady: (peer, { trackId }) => done(peer.trackReady(trackId)),
-  tracksReady: (peer, { trackIds }) => done(peer.subscriptions?.allReady(trackIds)),
-  subscribe: (peer, { trackId }) => done(peer.subscribe(trackId)),
-  unsubscribe: (peer, { trackId }) => done(peer.unsubscribe(trackId)),
-  setSubscription: (peer, { mode }) => done(peer.setSubscription(mode)),
-  setPreferredLayers: (peer, { trackId, ...layers }) => done(peer.setPreferredLayers(trackId, layers)),
-  setPriority: (peer, { trackId, priority }) => done(peer.setPriority(trackId, priority)),
+  join: (peer, { rtpCapabilities, metadata }) => {
+    const { subscriptions } = peer.session;
+    if (metadata !== undefined) peer.setMetadata(metadata);
+    return done(subscriptions.join(rtpCapabilities));
+  },
+  createTransport: ({ session }, { direction, sctp }) => session.createTransport(direction, { sctp }),
+  connectTransport: ({ session }, { transportId, dtlsParameters }) => done(session.media.connectTransport(transportId, dtlsParameters)),
+  restartIce: async ({ session }, { transportId }) => ({ iceParameters: await session.media.restartIce(transportId) }),
+  publish: ({ session }, data) => session.publications.publish(data),
+  unpublish: ({ session }, { trackId }) => done(session.publications.removeTrack(trackId, 'publisher')),
+  pauseTrack: ({ session }, { trackId }) => done(session.publications.setPaused(trackId, true)),
+  resumeTrack: ({ session }, { trackId }) => done(session.publications.setPaused(trackId, false)),
+  trackReady: ({ session }, { trackId }) => done(session.subscriptions.ready(trackId)),
+  tracksReady: ({ session }, { trackIds }) => done(session.subscriptions.allReady(trackIds)),
+  subscribe: ({ session }, { trackId }) => done(session.subscriptions.subscribe(trackId)),
+  unsubscribe: ({ session }, { trackId }) => done(session.subscriptions.unsubscribe(trackId)),
+  setSubscription: ({ session }, { mode }) => done(session.subscriptions.setMode(mode)),
+  setPreferredLayers: ({ session }, { trackId, ...layers }) => done(session.subscriptions.setPreferredLayers(trackId, layers)),
+  setPriority: ({ session }, { trackId, priority }) => done(session.subscriptions.setPriority(trackId, priority)),
   setPeerMetadata: (peer, { metadata }) => done(peer.setMetadata(metadata)),
-  setTrackMetadata: (peer, { trackId, metadata }) => done(peer.setTrackMetadata(trackId, metadata)),
-  publishData: (peer, data) => peer.publishData(data),
-  unpublishData: (peer, { dataTrackId }) => done(peer.unpublishData(dataTrackId)),
-  sendData: (peer, data) => done(peer.sendData(data)),
-  getStats: (peer) => peer.stats(),
+  setTrackMetadata: ({ session }, { trackId, metadata }) => done(session.publications.setMetadata(trackId, metadata)),
+  publishData: ({ session }, data) => session.publications.publishData(data),
+  unpublishData: ({ session }, { dataTrackId }) => done(session.publications.removeData(dataTrackId)),
+  sendData: ({ session }, data) => done(session.sendData(data)),
+  getStats: ({ session }) => session.media.stats(),
 };
 
 /** Cost in units (PeerSession) of requests that are more expensive for the node or the media worker. */
@@ -45,7 +49,7 @@ const costs: { readonly [M in PeerMethod]?: (peer: Peer) => number } = {
   setPeerMetadata: () => 5,
   setTrackMetadata: () => 5,
   // Each track needs a separate request to the media worker.
-  getStats: (peer) => 10 + peer.trackCount / 8,
+  getStats: (peer) => 10 + (peer.connected ? peer.session.trackCount : 0) / 8,
 };
 
 export function costOf(peer: Peer, method: string): number {

@@ -8,7 +8,7 @@ import type { Log } from '../common/log.ts';
 import { Timer } from '../common/timer.ts';
 import { TokenBucket } from '../common/token-bucket.ts';
 import type { CloseReason, PeerConnection } from '../rooms/interfaces.ts';
-import type { Peer } from '../rooms/peer.ts';
+import type { Peer } from '../rooms/peers/peer.ts';
 import { errorResponse, parseData, parseRequest, type Request } from './frames.ts';
 import type { Limits } from './limits.ts';
 import { SendQueue } from './outbox.ts';
@@ -76,7 +76,7 @@ export class PeerSession implements PeerConnection {
 
   /** Time during which a socket lost now may be resumed, in milliseconds. */
   get resumeWindow(): number {
-    return this.peer.resumeWindow(this.#options.resumeWindow() * 1_000);
+    return this.peer.timeout.resumeWindow(this.#options.resumeWindow() * 1_000);
   }
 
   /** True if all frames after this one are still queued. */
@@ -145,7 +145,7 @@ export class PeerSession implements PeerConnection {
 
   pongTimeoutChanged(): void {
     const { pongTimeout, minPongTimeout } = this.#options.limits;
-    this.#socket?.watch(Math.max(minPongTimeout, this.peer.pongTimeout(pongTimeout)));
+    this.#socket?.watch(Math.max(minPongTimeout, this.peer.timeout.pongTimeout(pongTimeout)));
   }
 
   close(reason: CloseReason): void {
@@ -297,7 +297,7 @@ export class PeerSession implements PeerConnection {
       this.end('left');
       return;
     }
-    const window = this.peer.resumeWindow(this.#options.resumeWindow() * 1_000, silentFor);
+    const window = this.peer.timeout.resumeWindow(this.#options.resumeWindow() * 1_000, silentFor);
     this.#window = new Timer(window, () => this.end('goingAway', silentFor + window));
   }
 }

@@ -77,7 +77,7 @@ async function liveOut(t: TestContext, pair: NodePair, webhookUrl: string, witne
   const crashes = await enter(t, pair, 'lived', 'crashes');
   const peer = owner.node.parts.rooms.findPeer('lived', 'crashes');
   assert.ok(peer);
-  t.mock.method(peer, 'stats', async () => {
+  t.mock.method(peer.session.media, 'stats', async () => {
     throw new Error('an unexpected error');
   });
   crashes.post('getStats');

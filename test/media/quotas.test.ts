@@ -56,7 +56,7 @@ test('fifty concurrent requests through two nodes create exactly maxPeers peers,
   const tokens = answers.filter(({ status }) => status === 201).map(({ body }) => body.data.token);
   const sockets = await Promise.all(tokens.map((token) => PeerSocket.enter(owner.peerSocketUrl, token)));
   t.after(() => Promise.all(sockets.map((socket) => socket.cut())));
-  assert.equal(owner.node.parts.rooms.find('r')?.connectedPeers, 10);
+  assert.equal(owner.node.parts.rooms.find('r')?.peers.connectedCount, 10);
   // The same externalId is the same peer, also if the room is full.
   const known = answers.find(({ status }) => status === 201)?.body.data.peer.id;
   assert.equal((await apis[1]?.delete(`/room/r/peer/${known}`))?.status, 204);
@@ -76,7 +76,7 @@ test('fifty concurrent publications create exactly SVC_MAX_TRACKS_PER_PEER track
   // In parallel, which is impossible on one socket because its requests are queued.
   const results = await Promise.allSettled(
     Array.from({ length: 50 }, (_, index) =>
-      peer.publish({
+      peer.session.publications.publish({
         transportId: String(transport.data?.id),
         kind: 'audio',
         rtpParameters: opusParameters(String(index)),

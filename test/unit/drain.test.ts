@@ -80,15 +80,17 @@ for (const state of ['draining', 'terminating'] as const) {
   test(`in a cluster a room of a ${state} node closes as lost and may be retried; a deleted room does not`, async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
     const { rooms, drain, alice } = await startDrain({ clustered: true });
-    const deleted = await joinPeer(rooms, (await rooms.createRoom({})).room.id, 'bob');
-    await rooms.deleteRoom(deleted.peer.roomId);
+    const { incarnation } = rooms.room('busy');
+    const { room } = await rooms.createRoom({});
+    const deleted = await joinPeer(rooms, room.id, 'bob');
+    await rooms.deleteRoom(room.id);
     assert.equal(deleted.connection.closed, 'roomStopped');
-    assert.equal(rooms.roomNotFoundError(deleted.peer.roomId, 'bob', deleted.peer.incarnation).code, 'room_ended');
+    assert.equal(rooms.roomNotFoundError(room.id, 'bob', room.incarnation).code, 'room_ended');
     if (state === 'draining') drain.start(60_000);
     else void drain.terminate(60_000);
     t.mock.timers.tick(60_000);
     assert.equal(alice.connection.closed, 'roomMoved');
-    assert.equal(rooms.roomNotFoundError('busy', 'alice', alice.peer.incarnation).code, 'room_not_found');
+    assert.equal(rooms.roomNotFoundError('busy', 'alice', incarnation).code, 'room_not_found');
     // REST returns the reason.
     await assert.rejects(rooms.getRoom('busy'), { code: 'room_ended', reason: 'draining' });
   });

@@ -3,7 +3,7 @@ import type { ComponentOptions, ComponentView } from '../../../api/component/com
 import type { PeerPatch } from '../../../api/peer.ts';
 import type { RoomData, RoomPatch, RoomView } from '../../../api/room.ts';
 import { LocalRooms } from '../../../node/rooms/local-rooms.ts';
-import type { Peer } from '../../../node/rooms/peer.ts';
+import type { Peer } from '../../../node/rooms/peers/peer.ts';
 
 /** Asynchronous, as for a client: every failure is a rejection. */
 export class TestLocalRooms extends LocalRooms {
@@ -20,11 +20,13 @@ export class TestLocalRooms extends LocalRooms {
   }
 
   async patchPeer(roomId: string, peerId: string, { permissions }: PeerPatch): Promise<Peer> {
-    return this.room(roomId).setPermissions(peerId, permissions);
+    const peer = this.room(roomId).peers.get(peerId);
+    peer.changePermissions(permissions);
+    return peer;
   }
 
   async deletePeer(roomId: string, peerId: string): Promise<void> {
-    this.room(roomId).peer(peerId).remove('removed');
+    this.room(roomId).peers.get(peerId).remove('removed');
   }
 
   async removeTrack(roomId: string, trackId: string): Promise<void> {
@@ -40,7 +42,7 @@ export class TestLocalRooms extends LocalRooms {
   }
 
   async addComponent(roomId: string, options: ComponentOptions): Promise<{ created: boolean; component: ComponentView }> {
-    const { created, component } = await this.room(roomId).addComponent(options);
+    const { created, component } = await this.room(roomId).components.add(options);
     return { created, component: component.view() };
   }
 

@@ -5,7 +5,7 @@ import type { PeerEvent } from '../../../api/socket/peer-events.ts';
 import { silentLog } from '../../../node/common/log.ts';
 import type { CloseReason, PeerConnection } from '../../../node/rooms/interfaces.ts';
 import type { LocalLimits, LocalRooms } from '../../../node/rooms/local-rooms.ts';
-import type { Peer } from '../../../node/rooms/peer.ts';
+import type { Peer } from '../../../node/rooms/peers/peer.ts';
 import { PeerTokens } from '../../../node/rooms/tokens/peer-tokens.ts';
 import { turns } from '../turns.ts';
 import { TestHot } from './config.ts';
@@ -105,15 +105,22 @@ export async function connectPeer(rooms: LocalRooms, roomId: string, peerId: str
   if (!peer) throw new Error(`no peer ${peerId}`);
   const connection = new TestConnection();
   peer.connect(connection);
-  const { id } = await peer.createTransport('send', { sctp: true });
-  await peer.createTransport('recv', { sctp: true });
-  await peer.join({ rtpCapabilities: {} });
+  const { session } = peer;
+  const { id } = await session.createTransport('send', { sctp: true });
+  await session.createTransport('recv', { sctp: true });
+  session.subscriptions.join({});
   await flushEvents();
   return { peer, connection, send: String(id) };
 }
 
 export async function publish(from: TestPeer, kind: 'audio' | 'video', metadata: string | null = null): Promise<string> {
-  const { trackId } = await from.peer.publish({ transportId: from.send, kind, rtpParameters: {}, metadata, paused: false });
+  const { trackId } = await from.peer.session.publications.publish({
+    transportId: from.send,
+    kind,
+    rtpParameters: {},
+    metadata,
+    paused: false,
+  });
   await flushEvents();
   return trackId;
 }

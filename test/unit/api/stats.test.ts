@@ -67,7 +67,7 @@ test('requests within a second share one measurement', async () => {
   let now = 0;
   const room = rooms.find('r');
   assert.ok(room);
-  const peers = ['alice', 'bob', 'absent'].map((id) => room.peer(id));
+  const peers = ['alice', 'bob', 'absent'].map((id) => room.peers.get(id));
   const measure = new RoomStatsCollector({ roomId: 'r', peers: () => peers, components: () => [], now: () => now });
   const [first] = await Promise.all(Array.from({ length: 100 }, () => measure.read()));
   assert.deepEqual(
@@ -95,11 +95,13 @@ test('a slow measurement is reused ten times as long, and a failed one is repeat
   const slow = {
     id: 'alice',
     connected: true,
-    figures: async () => {
-      now += 500;
-      measured += 1;
-      if (broken) throw new ServiceError('unavailable', 'The media worker did not respond in time');
-      return { up: null, down: null, published: [], received: [], receivedOmitted: 0 };
+    session: {
+      figures: async () => {
+        now += 500;
+        measured += 1;
+        if (broken) throw new ServiceError('unavailable', 'The media worker did not respond in time');
+        return { up: null, down: null, published: [], received: [], receivedOmitted: 0 };
+      },
     },
   };
   const measure = new RoomStatsCollector({ roomId: 'r', peers: () => [slow], components: () => [], now: () => now });
@@ -119,9 +121,11 @@ test('in a large room only some received tracks of each peer are measured', asyn
   const crowd = Array.from({ length: 400 }, (_, index) => ({
     id: `p${index}`,
     connected: true,
-    figures: async (most: number) => {
-      asked.push(most);
-      return { up: null, down: null, published: [], received: [], receivedOmitted: 7 };
+    session: {
+      figures: async (most: number) => {
+        asked.push(most);
+        return { up: null, down: null, published: [], received: [], receivedOmitted: 7 };
+      },
     },
   }));
   const stats = await new RoomStatsCollector({ roomId: 'r', peers: () => crowd, components: () => [] }).read();

@@ -25,7 +25,7 @@ test('a component in auto mode receives all tracks as they are added and removed
   const { component: file } = await rooms.addComponent('r', { type: 'file', options: { filePath: 'a.ogg' } });
   assert.deepEqual(received(), [file.tracks[0]?.id, first, second]);
   await rooms.deleteComponent('r', file.id);
-  alice.peer.unpublish(first);
+  alice.peer.session.publications.removeTrack(first, 'publisher');
   assert.deepEqual(received(), [second]);
   await rooms.deletePeer('r', 'bob');
   assert.deepEqual(received(), []);
@@ -56,7 +56,7 @@ test('a component in manual mode receives the origins of its options from the st
   await rooms.subscribeComponent('r', component.id, ['bob']);
   const [now] = (await rooms.getRoom('r')).components;
   assert.deepEqual([received()?.length, now?.properties.origins], [2, ['alice', 'carol', 'bob']]);
-  alice.peer.unpublish(first);
+  alice.peer.session.publications.removeTrack(first, 'publisher');
   assert.equal(received()?.length, 1);
 });
 

@@ -20,7 +20,7 @@ async function stage() {
 }
 
 function publish(from: TestPeer, kind: Kind, { key, metadata = null }: { key?: string; metadata?: Metadata | null } = {}) {
-  return from.peer.publish({ transportId: from.send, kind, rtpParameters: {}, metadata, paused: false, key });
+  return from.peer.session.publications.publish({ transportId: from.send, kind, rtpParameters: {}, metadata, paused: false, key });
 }
 
 describe('a mute by the server', () => {
@@ -42,8 +42,8 @@ describe('a mute by the server', () => {
     assert.equal(paused(three.trackId), true);
     const added = events.flatMap((event) => (event.type === 'TrackAdded' ? [event.track?.muted] : []));
     assert.deepEqual(added, [false, true, true]);
-    await third.peer.pauseTrack(three.trackId);
-    await third.peer.resumeTrack(three.trackId);
+    await third.peer.session.publications.setPaused(three.trackId, true);
+    await third.peer.session.publications.setPaused(three.trackId, false);
     assert.equal(paused(three.trackId), true);
     await rooms.setTrackMuted('r', three.trackId, false);
     assert.equal(paused(three.trackId), false);
@@ -77,11 +77,12 @@ describe('a mute by the server', () => {
     const { rooms, alice } = await stage();
     const first = await publish(alice, 'audio');
     await rooms.setTrackMuted('r', first.trackId, true);
-    alice.peer.unpublish(first.trackId);
-    for (let turn = 0; turn < 300; turn += 1) alice.peer.unpublish((await publish(alice, 'video', { key: `v${turn}` })).trackId);
+    alice.peer.session.publications.removeTrack(first.trackId, 'publisher');
+    for (let turn = 0; turn < 300; turn += 1)
+      alice.peer.session.publications.removeTrack((await publish(alice, 'video', { key: `v${turn}` })).trackId, 'publisher');
     const second = await publish(alice, 'audio', { key: 'a' });
     assert.equal(second.muted, true);
-    const { id } = await alice.peer.createTransport('send', { sctp: true });
+    const { id } = await alice.peer.session.createTransport('send', { sctp: true });
     assert.equal((await publish({ ...alice, send: String(id) }, 'audio')).muted, true);
   });
 
@@ -136,6 +137,6 @@ test('a key identifies one published track at a time', async () => {
   const { alice } = await stage();
   const { trackId } = await publish(alice, 'audio', { key: 'a' });
   await assert.rejects(publish(alice, 'audio', { key: 'a' }), { code: 'conflict' });
-  alice.peer.unpublish(trackId);
+  alice.peer.session.publications.removeTrack(trackId, 'publisher');
   await publish(alice, 'audio', { key: 'a' });
 });

@@ -29,10 +29,10 @@ describe('subscriptions', () => {
     assert.ok(carol);
     const connection = new TestConnection();
     carol.connect(connection);
-    await carol.join({ rtpCapabilities: {} });
+    carol.session.subscriptions.join({});
     await flushEvents();
     assert.deepEqual(connection.of('trackSubscribed'), []);
-    await carol.createTransport('recv', { sctp: true });
+    await carol.session.createTransport('recv', { sctp: true });
     await flushEvents();
     assert.deepEqual(fieldsOf(connection.of('trackSubscribed'), 'trackId'), [trackId]);
   });
@@ -73,11 +73,11 @@ describe('subscriptions', () => {
       connection.events.push(event);
       if (event.event === 'trackSubscribed') tell();
     });
-    await carol.createTransport('recv', { sctp: false });
-    await carol.join({ rtpCapabilities: {} });
+    await carol.session.createTransport('recv', { sctp: false });
+    carol.session.subscriptions.join({});
     await flushEvents();
     assert.deepEqual(offers(), []);
-    alice.peer.unpublish(gone);
+    alice.peer.session.publications.removeTrack(gone, 'publisher');
     await reported;
     assert.deepEqual(offers(), [[quick, 0]]);
     answer();
@@ -90,43 +90,43 @@ describe('subscriptions', () => {
 
   test('in manual mode start on request, and can be ended', async () => {
     const { alice, bob, media } = await pair();
-    await bob.peer.setSubscription('manual');
+    bob.peer.session.subscriptions.setMode('manual');
     const trackId = await publish(alice, 'video');
     assert.deepEqual(bob.connection.of('trackSubscribed'), []);
-    await bob.peer.subscribe(trackId);
-    await bob.peer.trackReady(trackId);
+    await bob.peer.session.subscriptions.subscribe(trackId);
+    await bob.peer.session.subscriptions.ready(trackId);
     assert.equal(media.load().forwardedTracks, 1);
-    bob.peer.unsubscribe(trackId);
+    bob.peer.session.subscriptions.unsubscribe(trackId);
     assert.equal(media.load().forwardedTracks, 0);
-    await assert.rejects(bob.peer.subscribe('nothing'), { code: 'track_not_found' });
-    await assert.rejects(bob.peer.trackReady(trackId), { code: 'track_not_found' });
+    await assert.rejects(bob.peer.session.subscriptions.subscribe('nothing'), { code: 'track_not_found' });
+    await assert.rejects(bob.peer.session.subscriptions.ready(trackId), { code: 'track_not_found' });
   });
 
   test('of an unsubscribed track do not restart automatically', async () => {
     const { alice, bob } = await pair();
     const first = await publish(alice, 'video');
-    bob.peer.unsubscribe(first);
+    bob.peer.session.subscriptions.unsubscribe(first);
     await publish(alice, 'audio');
     assert.deepEqual(bob.connection.of('trackSubscribed').length, 2);
-    await bob.peer.subscribe(first);
+    await bob.peer.session.subscriptions.subscribe(first);
     assert.deepEqual(bob.connection.of('trackSubscribed').length, 3);
   });
 
   test('end with the track: first unsubscribed, then removed', async () => {
     const { alice, bob, kinds } = await pair();
     const trackId = await publish(alice, 'video');
-    alice.peer.unpublish(trackId);
+    alice.peer.session.publications.removeTrack(trackId, 'publisher');
     assert.deepEqual(bob.connection.names().slice(-2), ['trackUnsubscribed', 'trackRemoved']);
     assert.deepEqual(alice.connection.of('trackRemoved'), []);
     assert.equal(kinds().at(-1), 'TrackRemoved:alice');
-    await assert.rejects(async () => alice.peer.unpublish(trackId), { code: 'track_not_found' });
+    await assert.rejects(async () => alice.peer.session.publications.removeTrack(trackId, 'publisher'), { code: 'track_not_found' });
   });
 
   test('concurrent requests for one track share one subscription', async () => {
     const { alice, bob } = await pair();
-    await bob.peer.setSubscription('manual');
+    bob.peer.session.subscriptions.setMode('manual');
     const trackId = await publish(alice, 'video');
-    await Promise.all(Array.from({ length: 10 }, () => bob.peer.subscribe(trackId)));
+    await Promise.all(Array.from({ length: 10 }, () => bob.peer.session.subscriptions.subscribe(trackId)));
     assert.equal(bob.connection.of('trackSubscribed').length, 1);
   });
 });
@@ -139,7 +139,7 @@ describe('disconnecting', () => {
     alice.peer.disconnect();
     assert.deepEqual(kinds().slice(-2), ['TrackRemoved:alice', 'PeerDisconnected:alice']);
     assert.deepEqual(bob.connection.names().slice(-3), ['trackUnsubscribed', 'trackRemoved', 'peerLeft']);
-    const peer = rooms.room('r').peer('alice').view();
+    const peer = rooms.room('r').peers.get('alice').view();
     assert.deepEqual([peer.status, peer.tracks, peer.metadata], ['disconnected', [], { name: 'Alice' }]);
     const again = await connectPeer(rooms, 'r', 'alice');
     assert.equal(kinds().at(-1), 'PeerConnected:alice');
@@ -156,13 +156,14 @@ describe('disconnecting', () => {
 describe('permissions', () => {
   test('are checked on every request', async () => {
     const { rooms, alice } = await pair();
-    rooms.findPeer('r', 'alice')?.setPermissions({ publish: ['audio'], subscribe: true, data: false });
+    rooms.findPeer('r', 'alice')?.changePermissions({ publish: ['audio'], subscribe: true, data: false });
     await assert.rejects(publish(alice, 'video'), { code: 'forbidden' });
     await publish(alice, 'audio');
-    assert.throws(() => alice.peer.sendData({ label: 'chat', payload: 'hi' }), { code: 'forbidden' });
-    await assert.rejects(alice.peer.publishData({ transportId: alice.send, sctpStreamParameters: {}, label: 'x', protocol: '' }), {
-      code: 'forbidden',
-    });
+    assert.throws(() => alice.peer.session.sendData({ label: 'chat', payload: 'hi' }), { code: 'forbidden' });
+    await assert.rejects(
+      alice.peer.session.publications.publishData({ transportId: alice.send, sctpStreamParameters: {}, label: 'x', protocol: '' }),
+      { code: 'forbidden' },
+    );
   });
 
   test('that are revoked end affected tracks at once, and granted again restart them', async () => {
@@ -193,9 +194,10 @@ describe('permissions', () => {
     await rooms.addPeer('r', { type: 'webrtc', peerId: 'plain', options: { enableSimulcast: false } });
     const plain = await connectPeer(rooms, 'r', 'plain');
     const rtpParameters = { encodings: [{ rid: 'l' }, { rid: 'h' }] };
-    await assert.rejects(plain.peer.publish({ transportId: plain.send, kind: 'video', rtpParameters, paused: false }), {
-      code: 'forbidden',
-    });
+    await assert.rejects(
+      plain.peer.session.publications.publish({ transportId: plain.send, kind: 'video', rtpParameters, paused: false }),
+      { code: 'forbidden' },
+    );
   });
 });
 
@@ -207,8 +209,8 @@ describe('moderation', () => {
     await rooms.setTrackMuted('r', trackId, true);
     assert.equal(paused(), true);
     assert.deepEqual(alice.connection.of('trackPaused'), [{ trackId, by: 'server' }]);
-    await alice.peer.pauseTrack(trackId);
-    await alice.peer.resumeTrack(trackId);
+    await alice.peer.session.publications.setPaused(trackId, true);
+    await alice.peer.session.publications.setPaused(trackId, false);
     assert.equal(paused(), true);
     assert.deepEqual(fieldsOf(bob.connection.of('trackPaused'), 'by'), ['server', 'publisher']);
     await rooms.setTrackMuted('r', trackId, false);
@@ -228,8 +230,8 @@ describe('data and metadata', () => {
   test('messages are delivered to all others or to named peers, and from the server to any peer', async () => {
     const { rooms, alice, bob } = await pair();
     const carol = await joinPeer(rooms, 'r', 'carol');
-    alice.peer.sendData({ label: 'chat', payload: { text: 'hi' } });
-    alice.peer.sendData({ label: 'chat', payload: 'only carol', to: ['carol'] });
+    alice.peer.session.sendData({ label: 'chat', payload: { text: 'hi' } });
+    alice.peer.session.sendData({ label: 'chat', payload: 'only carol', to: ['carol'] });
     await rooms.sendData('r', { label: 'notice', payload: 1, to: ['bob'] });
     assert.deepEqual(alice.connection.of('data'), []);
     assert.deepEqual(bob.connection.of('data'), [
@@ -242,7 +244,7 @@ describe('data and metadata', () => {
 
   test('data tracks reach the others and end with their publisher', async () => {
     const { alice, bob } = await pair();
-    const { dataTrackId } = await alice.peer.publishData({
+    const { dataTrackId } = await alice.peer.session.publications.publishData({
       transportId: alice.send,
       sctpStreamParameters: {},
       label: 'pointer',
@@ -256,18 +258,24 @@ describe('data and metadata', () => {
 
   test('data channels require the permission and a transport with SCTP', async () => {
     const { alice, bob, rooms } = await pair();
-    assert.equal('sctpParameters' in (await alice.peer.createTransport('send', { sctp: false })), false);
-    await assert.rejects(alice.peer.publishData({ transportId: 'alice-send-3', sctpStreamParameters: {}, label: 'x', protocol: '' }), {
-      code: 'conflict',
+    assert.equal('sctpParameters' in (await alice.peer.session.createTransport('send', { sctp: false })), false);
+    await assert.rejects(
+      alice.peer.session.publications.publishData({ transportId: 'alice-send-3', sctpStreamParameters: {}, label: 'x', protocol: '' }),
+      { code: 'conflict' },
+    );
+    const { id } = await alice.peer.session.createTransport('send', { sctp: true });
+    const { dataTrackId } = await alice.peer.session.publications.publishData({
+      transportId: String(id),
+      sctpStreamParameters: {},
+      label: 'x',
+      protocol: '',
     });
-    const { id } = await alice.peer.createTransport('send', { sctp: true });
-    const { dataTrackId } = await alice.peer.publishData({ transportId: String(id), sctpStreamParameters: {}, label: 'x', protocol: '' });
     await flushEvents();
     assert.equal(bob.connection.of('dataTrackSubscribed').length, 1);
     await rooms.patchPeer('r', 'bob', { permissions: { data: false } });
     assert.deepEqual(bob.connection.of('dataTrackUnsubscribed'), [{ dataTrackId }]);
     for (const direction of ['send', 'recv'] as const)
-      assert.equal('sctpParameters' in (await bob.peer.createTransport(direction, { sctp: true })), false, direction);
+      assert.equal('sctpParameters' in (await bob.peer.session.createTransport(direction, { sctp: true })), false, direction);
     await flushEvents();
     assert.equal(bob.connection.of('dataTrackSubscribed').length, 1);
   });
@@ -286,13 +294,13 @@ describe('data and metadata', () => {
     alice.peer.setMetadata({ name: 'D' });
     assert.deepEqual(shown().at(-1), { name: 'D' });
     const trackId = await publish(alice, 'audio', 'mic');
-    for (const metadata of ['1', '2', '3']) alice.peer.setTrackMetadata(trackId, metadata);
+    for (const metadata of ['1', '2', '3']) alice.peer.session.publications.setMetadata(trackId, metadata);
     t.mock.timers.tick(1_000);
     assert.deepEqual(fieldsOf(bob.connection.of('trackMetadataUpdated'), 'metadata'), ['1', '3']);
     // A pending change is dropped with its track and with its peer.
-    for (const metadata of ['4', '5']) alice.peer.setTrackMetadata(trackId, metadata);
+    for (const metadata of ['4', '5']) alice.peer.session.publications.setMetadata(trackId, metadata);
     for (const name of ['E', 'F']) alice.peer.setMetadata({ name });
-    alice.peer.unpublish(trackId);
+    alice.peer.session.publications.removeTrack(trackId, 'publisher');
     alice.peer.remove('removed');
     t.mock.timers.tick(5_000);
     assert.equal(kinds().filter((kind) => kind.includes('MetadataUpdated')).length, 6);
@@ -303,8 +311,8 @@ describe('data and metadata', () => {
     alice.peer.setMetadata({ name: 'A' });
     alice.peer.setMetadata({ name: 'A' });
     const trackId = await publish(alice, 'audio', 'mic');
-    alice.peer.setTrackMetadata(trackId, 'mic');
-    alice.peer.setTrackMetadata(trackId, 'mic 2');
+    alice.peer.session.publications.setMetadata(trackId, 'mic');
+    alice.peer.session.publications.setMetadata(trackId, 'mic 2');
     assert.equal(kinds().filter((kind) => kind.includes('MetadataUpdated')).length, 2);
     assert.equal(bob.connection.of('peerMetadataUpdated').length, 1);
     assert.deepEqual(bob.connection.of('trackMetadataUpdated'), [{ trackId, metadata: 'mic 2' }]);

@@ -96,7 +96,7 @@ test('an unexpected error crashes only its peer: 1011 and PeerCrashed', async (t
   const server = await startSocketServer(t);
   const other = await server.enter('other');
   const socket = await server.enter('a');
-  socket.peer.createTransport = async () => {
+  socket.peer.session.createTransport = async () => {
     throw new TypeError('a bug');
   };
   socket.post('createTransport', { direction: 'send' });
@@ -137,12 +137,13 @@ test('a room that ends during a join closes the socket with its reason', async (
 
 test('peers of a room that ends with its node are closed with 1001, and only its former peers get a retryable error', async (t) => {
   const server = await startSocketServer(t);
-  const { token, peer } = await server.addPeer('a');
+  const { token } = await server.addPeer('a');
+  const { incarnation } = server.rooms.room('room');
   const socket = await PeerSocket.enter(server.url, token);
   server.rooms.close('draining');
   assert.deepEqual(await socket.closed, { code: 1001, reason: 'Node going away: join again at another node' });
   const refusal = async (data: Record<string, unknown>) => (await PeerSocket.enter(server.url, token, data)).welcome.error?.code;
-  assert.equal(await refusal({ incarnation: peer.incarnation }), 'room_not_found');
+  assert.equal(await refusal({ incarnation }), 'room_not_found');
   assert.equal(await refusal({}), 'peer_not_found');
 });
 
@@ -151,7 +152,7 @@ test('events during a join are sent after the response', async (t) => {
   const { peer, token } = await server.addPeer('a');
   const welcome = peer.welcome.bind(peer);
   peer.welcome = async () => {
-    peer.send({ event: 'activeSpeaker', data: { peerId: 'x' } });
+    peer.session.send({ event: 'activeSpeaker', data: { peerId: 'x' } });
     return welcome();
   };
   const socket = await PeerSocket.enter(server.url, token);

@@ -135,7 +135,7 @@ test('a request without data has empty data', async (t) => {
 test('ping is answered immediately, even during a slow request', async (t) => {
   const { socket } = await enteredServer(t);
   const { promise, resolve } = Promise.withResolvers<void>();
-  socket.peer.restartIce = async () => {
+  socket.peer.session.media.restartIce = async () => {
     await promise;
     return {};
   };
@@ -282,7 +282,7 @@ test('the number of free responses is limited by the number of offers', async (t
 test('more queued requests than allowed are closed with 4429', async (t) => {
   const { socket } = await enteredServer(t, { rateLimit: () => undefined, limits: { waitingRequests: 3 } });
   const { promise, resolve } = Promise.withResolvers<void>();
-  socket.peer.restartIce = async () => {
+  socket.peer.session.media.restartIce = async () => {
     await promise;
     return {};
   };
@@ -311,8 +311,8 @@ async function fillRoom(server: SocketServer, count: number): Promise<void> {
   for (let index = 0; index < count; index += 1) {
     const { peer } = await server.addPeer(`p${index}`);
     peer.connect({ send: () => {}, pongTimeoutChanged: () => {}, close: () => {} });
-    const { id } = await peer.createTransport('send', { sctp: false });
+    const { id } = await peer.session.createTransport('send', { sctp: false });
     for (const kind of ['audio', 'video'] as const)
-      await peer.publish({ transportId: String(id), kind, rtpParameters: {}, metadata: null, paused: false });
+      await peer.session.publications.publish({ transportId: String(id), kind, rtpParameters: {}, metadata: null, paused: false });
   }
 }

@@ -51,7 +51,7 @@ test('a request in progress when the socket was lost is answered on the next one
   const { server, socket: first } = await enteredServer(t);
   const { promise, resolve } = Promise.withResolvers<void>();
   const called = new Promise<void>((done) => {
-    first.peer.restartIce = async () => {
+    first.peer.session.media.restartIce = async () => {
       done();
       await promise;
       return { usernameFragment: 'u' };
@@ -202,9 +202,9 @@ test('a peer without a socket is removed after its timeout, counted from the los
   const { rooms, events, kinds } = makeRooms({ peerDisconnectedTimeout: 2 });
   await rooms.createRoom({ roomId: 'room' });
   const { peer } = await joinPeer(rooms, 'room', 'a');
-  assert.deepEqual([peer.resumeWindow(10_000), peer.resumeWindow(1_000)], [2_000, 1_000]);
-  assert.deepEqual([peer.resumeWindow(10_000, 500), peer.resumeWindow(10_000, 3_000)], [1_500, 0]);
-  assert.deepEqual([peer.pongTimeout(60_000), peer.pongTimeout(500)], [1_000, 500]);
+  assert.deepEqual([peer.timeout.resumeWindow(10_000), peer.timeout.resumeWindow(1_000)], [2_000, 1_000]);
+  assert.deepEqual([peer.timeout.resumeWindow(10_000, 500), peer.timeout.resumeWindow(10_000, 3_000)], [1_500, 0]);
+  assert.deepEqual([peer.timeout.pongTimeout(60_000), peer.timeout.pongTimeout(500)], [1_000, 500]);
   peer.disconnect(2_000);
   t.mock.timers.tick(0);
   assert.deepEqual(kinds().slice(-2), ['PeerDisconnected:a', 'PeerDeleted:a']);

@@ -1,8 +1,8 @@
 // Moderation: mutes and removals by the server. They also apply to republished tracks while the peer is in its room.
-import { ServiceError } from '../../api/errors.ts';
-import type { Metadata } from '../../api/json.ts';
-import type { Kind } from '../../api/track.ts';
-import type { Track } from './track.ts';
+import { ServiceError } from '../../../api/errors.ts';
+import type { Metadata } from '../../../api/json.ts';
+import type { Kind } from '../../../api/track.ts';
+import type { Track } from '../track.ts';
 
 /** A track as named by its publisher: identified by `key` if set, otherwise matched by `metadata.source` (camera, screen). */
 export type TrackRef = { key: string | null; kind: Kind; metadata: Metadata | null };

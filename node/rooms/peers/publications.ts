@@ -1,16 +1,15 @@
 // Publications of one connected peer: its tracks and data tracks, their pause and mute states, and the track limit.
-import { ServiceError } from '../../api/errors.ts';
-import type { RoomEventDetail } from '../../api/events.ts';
-import type { Metadata } from '../../api/json.ts';
-import type { Permissions } from '../../api/peer.ts';
-import type { PeerEvent } from '../../api/socket/peer-events.ts';
-import type { Kind } from '../../api/track.ts';
-import type { Log } from '../common/log.ts';
-import { newId } from './ids.ts';
-import type { PeerMedia, WireObject } from './interfaces.ts';
+import { ServiceError } from '../../../api/errors.ts';
+import type { Metadata } from '../../../api/json.ts';
+import type { Permissions } from '../../../api/peer.ts';
+import type { Kind } from '../../../api/track.ts';
+import type { Log } from '../../common/log.ts';
+import type { ChangedBy, RoomChange } from '../changes/room-change.ts';
+import { newId } from '../ids.ts';
+import type { PeerMedia, WireObject } from '../interfaces.ts';
+import { type DataTrack, Track } from '../track.ts';
 import type { Moderation } from './moderation.ts';
 import { Paced } from './paced.ts';
-import { type DataTrack, Track } from './track.ts';
 
 export type PublishRequest = {
   transportId: string;
@@ -22,8 +21,6 @@ export type PublishRequest = {
   paused: boolean;
 };
 export type PublishDataRequest = { transportId: string; sctpStreamParameters: WireObject; label: string; protocol: string };
-/** A track or data track that was added or removed: the subscriptions of the others are updated. */
-export type PublicationChange = { added: boolean; trackId?: string; dataTrackId?: string };
 
 export type PublicationsOptions = {
   peerId: string;
@@ -32,10 +29,8 @@ export type PublicationsOptions = {
   media: PeerMedia;
   /** Outlives the session. */
   moderation: Moderation;
-  emit: (detail: RoomEventDetail) => void;
-  /** Notifies all connected peers of the room, except the given one. */
-  broadcast: (event: PeerEvent, except?: string) => void;
-  publicationChanged: (change: PublicationChange) => void;
+  /** Announces a change to the room. */
+  announce: (change: RoomChange) => void;
   permissions: () => Permissions;
   maxTracks: () => number;
 };
@@ -91,26 +86,21 @@ export class Publications {
     const track = new Track({ id: trackId, ...named, origin: { peerId }, encoding, simulcast, paused, muted });
     this.#tracks.set(trackId, track);
     this.#options.log.info({ track: trackId, kind, encoding }, 'track added');
-    this.#options.emit({ type: 'TrackAdded', peerId, track: track.view() });
-    this.#options.broadcast({ event: 'trackAdded', data: { peerId, track: track.view() } }, peerId);
-    this.#options.publicationChanged({ added: true, trackId });
+    this.#options.announce({ kind: 'trackAdded', track });
     // The mute may have ended while the media was created.
     if (track.silent !== silent) await media.setPaused(trackId, track.silent);
     return { trackId, muted };
   }
 
-  /** `requested`: the publisher requested it, so it is not notified; otherwise the server removed the track. */
-  remove(trackId: string, requested: boolean): void {
+  /** The publisher is notified only if the server removes the track. */
+  removeTrack(trackId: string, by: ChangedBy = 'server'): void {
     const track = this.#require(trackId);
-    const { peerId } = this.#options;
     this.#tracks.delete(trackId);
     this.#shownMetadata.get(trackId)?.stop();
     this.#shownMetadata.delete(trackId);
-    this.#options.moderation.ended(track, !requested);
+    this.#options.moderation.ended(track, by === 'server');
     this.#options.log.info({ track: trackId }, 'track removed');
-    this.#options.emit({ type: 'TrackRemoved', peerId, track: track.view() });
-    this.#options.publicationChanged({ added: false, trackId });
-    this.#options.broadcast({ event: 'trackRemoved', data: { peerId, trackId } }, requested ? peerId : undefined);
+    this.#options.announce({ kind: 'trackRemoved', track, by });
     this.#options.media.unpublish(trackId);
   }
 
@@ -119,7 +109,7 @@ export class Publications {
     if (track.paused === paused) return;
     track.paused = paused;
     await this.#options.media.setPaused(trackId, track.silent);
-    this.#options.broadcast({ event: paused ? 'trackPaused' : 'trackResumed', data: { trackId, by: 'publisher' } }, this.#options.peerId);
+    this.#options.announce({ kind: paused ? 'trackPaused' : 'trackResumed', track, by: 'publisher' });
   }
 
   /** Moderation: the publisher is notified and cannot undo a mute. */
@@ -128,7 +118,7 @@ export class Publications {
     if (track.muted === muted) return;
     track.muted = muted;
     await this.#options.media.setPaused(trackId, track.silent);
-    this.#options.broadcast({ event: muted ? 'trackPaused' : 'trackResumed', data: { trackId, by: 'server' } });
+    this.#options.announce({ kind: muted ? 'trackPaused' : 'trackResumed', track, by: 'server' });
   }
 
   /** Published at most once per second, like the metadata of a peer. */
@@ -142,8 +132,7 @@ export class Publications {
   #showMetadata(track: Track, metadata: Metadata | null): boolean {
     if (JSON.stringify(metadata) === JSON.stringify(track.metadata)) return false;
     track.metadata = metadata;
-    this.#options.emit({ type: 'TrackMetadataUpdated', peerId: this.#options.peerId, track: track.view(), metadata });
-    this.#options.broadcast({ event: 'trackMetadataUpdated', data: { trackId: track.id, metadata } }, this.#options.peerId);
+    this.#options.announce({ kind: 'trackMetadataUpdated', peerId: this.#options.peerId, track });
     return true;
   }
 
@@ -158,26 +147,29 @@ export class Publications {
       media.unpublishData(dataTrackId);
       throw error;
     }
-    this.#dataTracks.set(dataTrackId, { id: dataTrackId, peerId, label: request.label, protocol: request.protocol });
-    this.#options.publicationChanged({ added: true, dataTrackId });
+    const dataTrack: DataTrack = { id: dataTrackId, peerId, label: request.label, protocol: request.protocol };
+    this.#dataTracks.set(dataTrackId, dataTrack);
+    this.#options.announce({ kind: 'dataTrackAdded', dataTrack });
     return { dataTrackId };
   }
 
   removeData(dataTrackId: string): void {
-    if (!this.#dataTracks.delete(dataTrackId)) throw new ServiceError('track_not_found', `Data track ${dataTrackId} does not exist`);
-    this.#options.publicationChanged({ added: false, dataTrackId });
+    const dataTrack = this.#dataTracks.get(dataTrackId);
+    if (!dataTrack) throw new ServiceError('track_not_found', `Data track ${dataTrackId} does not exist`);
+    this.#dataTracks.delete(dataTrackId);
+    this.#options.announce({ kind: 'dataTrackRemoved', dataTrack });
     this.#options.media.unpublishData(dataTrackId);
   }
 
   /** Ends publications that are no longer permitted. */
   enforce(permissions: Permissions): void {
-    for (const track of [...this.#tracks.values()]) if (!permissions.publish.includes(track.kind)) this.remove(track.id, false);
+    for (const track of [...this.#tracks.values()]) if (!permissions.publish.includes(track.kind)) this.removeTrack(track.id);
     if (!permissions.data) for (const id of [...this.#dataTracks.keys()]) this.removeData(id);
   }
 
   /** Ends all publications; the session continues (a new send transport replaces the old one). */
   clear(): void {
-    for (const id of [...this.#tracks.keys()]) this.remove(id, true);
+    for (const id of [...this.#tracks.keys()]) this.removeTrack(id, 'publisher');
     for (const id of [...this.#dataTracks.keys()]) this.removeData(id);
   }
 

@@ -1,10 +1,10 @@
 // Subscriptions of one connected peer: tracks and data of the others, automatically (auto) or on request (manual).
-import { ServiceError } from '../../api/errors.ts';
-import type { PeerEvent } from '../../api/socket/peer-events.ts';
-import type { Log } from '../common/log.ts';
-import { Timer } from '../common/timer.ts';
-import type { Layers, PeerMedia, WireObject } from './interfaces.ts';
-import type { DataTrack, Track } from './track.ts';
+import { ServiceError } from '../../../api/errors.ts';
+import type { PeerEvent } from '../../../api/socket/peer-events.ts';
+import type { Log } from '../../common/log.ts';
+import { Timer } from '../../common/timer.ts';
+import type { Layers, PeerMedia, WireObject } from '../interfaces.ts';
+import type { DataTrack, Track } from '../track.ts';
 
 export type SubscriptionsOptions = {
   log: Log;
@@ -17,7 +17,7 @@ export type SubscriptionsOptions = {
   dataAllowed: () => boolean;
 };
 
-type Offer = Omit<Extract<PeerEvent, { event: 'trackSubscribed' }>['data'], 'following'>;
+type NewSubscription = Omit<Extract<PeerEvent, { event: 'trackSubscribed' }>['data'], 'following'>;
 /** How long a track waits for others, in milliseconds, so that the peer negotiates once for all of them. */
 const gatherTime = 50;
 
@@ -31,9 +31,9 @@ export class Subscriptions {
   /** Tracks announced or about to be, whose receiver is not ready yet. */
   readonly #unready = new Set<string>();
   /** Number of pending requests to the media worker. */
-  #asked = 0;
+  #pending = 0;
   /** Subscriptions to announce, together with those still pending at the worker. */
-  #offers: Offer[] = [];
+  #unannounced: NewSubscription[] = [];
   #gathering: Timer | undefined;
   #mode: 'auto' | 'manual' = 'auto';
   #rtpCapabilities: WireObject | undefined;
@@ -87,7 +87,7 @@ export class Subscriptions {
     if (!track) throw new ServiceError('track_not_found', `Track ${trackId} does not exist`);
     this.#declined.delete(trackId);
     await this.#subscribe(track);
-    this.#offer();
+    this.#announce();
   }
 
   unsubscribe(trackId: string): void {
@@ -147,30 +147,30 @@ export class Subscriptions {
 
   #subscribe(track: Track): Promise<void> {
     return inFlight(this.#tracks, track.id, async () => {
-      this.#asked += 1;
+      this.#pending += 1;
       try {
         const subscription = await this.#options.media.subscribe(track.id, this.#rtpCapabilities ?? {});
         if (subscription && this.#tracks.has(track.id)) this.#gather({ ...track.origin, trackId: track.id, ...subscription });
       } finally {
-        this.#asked -= 1;
-        if (this.#asked === 0) this.#offer();
+        this.#pending -= 1;
+        if (this.#pending === 0) this.#announce();
       }
     });
   }
 
-  #gather(offer: Offer): void {
-    this.#unready.add(offer.trackId);
-    this.#offers.push(offer);
-    this.#gathering ??= new Timer(gatherTime, () => this.#offer());
+  #gather(subscription: NewSubscription): void {
+    this.#unready.add(subscription.trackId);
+    this.#unannounced.push(subscription);
+    this.#gathering ??= new Timer(gatherTime, () => this.#announce());
   }
 
-  #offer(): void {
+  #announce(): void {
     this.#gathering?.stop();
     this.#gathering = undefined;
-    const offers = this.#offers;
-    this.#offers = [];
-    for (const [index, offer] of offers.entries())
-      this.#options.send({ event: 'trackSubscribed', data: { ...offer, following: offers.length - index - 1 } });
+    const subscriptions = this.#unannounced;
+    this.#unannounced = [];
+    for (const [index, subscription] of subscriptions.entries())
+      this.#options.send({ event: 'trackSubscribed', data: { ...subscription, following: subscriptions.length - index - 1 } });
   }
 
   async #resume(trackId: string): Promise<void> {
@@ -180,14 +180,14 @@ export class Subscriptions {
   /** @returns true if the track was subscribed */
   #forget(trackId: string): boolean {
     this.#unready.delete(trackId);
-    this.#offers = this.#offers.filter((offer) => offer.trackId !== trackId);
+    this.#unannounced = this.#unannounced.filter((each) => each.trackId !== trackId);
     return this.#tracks.delete(trackId);
   }
 
   #forgetAll(): void {
     this.#gathering?.stop();
     this.#gathering = undefined;
-    this.#offers = [];
+    this.#unannounced = [];
     this.#unready.clear();
     this.#tracks.clear();
     this.#dataTracks.clear();

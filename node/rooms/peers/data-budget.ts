@@ -1,5 +1,5 @@
 // Data budget: limits the bytes that a peer sends and a room delivers, so that no room starves the others of CPU time.
-import { TokenBucket } from '../common/token-bucket.ts';
+import { TokenBucket } from '../../common/token-bucket.ts';
 
 /** Messages of maximum size per second: sent by one peer, and delivered by one room to all its peers. */
 const perPeer = 16;

@@ -1,5 +1,5 @@
 // Throttle: a value that changes at any time and is published at most once a second.
-import { Timer } from '../common/timer.ts';
+import { Timer } from '../../common/timer.ts';
 
 /** Minimum interval between two published changes, in milliseconds. */
 const interval = 1_000;

@@ -1,0 +1,70 @@
+// Peer events: changes of a room as its connected peers get them.
+import type { PeerEvent, Target } from '../../../api/socket/peer-events.ts';
+import type { Track } from '../track.ts';
+import { type ChangedBy, type Projection, project, publishingPeerOf, type RoomChange } from './room-change.ts';
+
+export type TargetedEvent = { event: PeerEvent; target: Target };
+
+const everyone: Target = {};
+const others = (peerId: string | null | undefined): Target => (typeof peerId === 'string' ? { except: peerId } : everyone);
+/** The publisher gets no event about what it did itself. */
+const observers = (track: Track, by: ChangedBy): Target => (by === 'publisher' ? others(publishingPeerOf(track)) : everyone);
+
+const peerEvents: Projection<TargetedEvent> = {
+  roomCreated: null,
+  roomDeleted: null,
+  roomCrashed: null,
+  activeSpeakerChanged: ({ peerId }) => ({ event: { event: 'activeSpeaker', data: { peerId } }, target: everyone }),
+  dataSent: ({ from, label, payload, to }) => ({
+    event: { event: 'data', data: { from, label, payload } },
+    target: { ...others(from), ...(to && { to }) },
+  }),
+  peerAdded: null,
+  peerConnected: ({ peer }) => ({ event: { event: 'peerJoined', data: { peer } }, target: others(peer.id) }),
+  peerDisconnected: ({ peerId }) => ({ event: { event: 'peerLeft', data: { peerId } }, target: others(peerId) }),
+  peerDeleted: null,
+  peerCrashed: null,
+  peerMetadataUpdated: ({ peerId, metadata }) => ({
+    event: { event: 'peerMetadataUpdated', data: { peerId, metadata } },
+    target: others(peerId),
+  }),
+  permissionsUpdated: ({ peerId, permissions }) => ({
+    event: { event: 'permissionsUpdated', data: { permissions } },
+    target: { to: [peerId] },
+  }),
+  trackAdded: ({ track }) => ({
+    event: { event: 'trackAdded', data: { ...track.origin, track: track.remoteView() } },
+    target: others(publishingPeerOf(track)),
+  }),
+  trackRemoved: ({ track, by }) => ({
+    event: { event: 'trackRemoved', data: { ...track.origin, trackId: track.id } },
+    target: observers(track, by),
+  }),
+  trackPaused: ({ track, by }) => ({ event: { event: 'trackPaused', data: { trackId: track.id, by } }, target: observers(track, by) }),
+  trackResumed: ({ track, by }) => ({ event: { event: 'trackResumed', data: { trackId: track.id, by } }, target: observers(track, by) }),
+  trackMetadataUpdated: ({ peerId, track: { id, metadata } }) => ({
+    event: { event: 'trackMetadataUpdated', data: { trackId: id, metadata } },
+    target: others(peerId),
+  }),
+  dataTrackAdded: null,
+  dataTrackRemoved: null,
+  componentAdded: ({ component }) => ({ event: { event: 'componentAdded', data: { component } }, target: everyone }),
+  componentStarted: ({ componentId }) => ({
+    event: { event: 'componentUpdated', data: { componentId, state: 'running' } },
+    target: everyone,
+  }),
+  componentRemoved: ({ componentId }) => componentRemoved(componentId),
+  componentCrashed: ({ componentId }) => componentRemoved(componentId),
+  componentLost: ({ componentId }) => componentRemoved(componentId),
+  componentTrackDropped: null,
+  hlsPlayable: null,
+  callEvent: null,
+};
+
+export function peerEventOf(change: RoomChange): TargetedEvent | undefined {
+  return project(peerEvents, change);
+}
+
+function componentRemoved(componentId: string): TargetedEvent {
+  return { event: { event: 'componentRemoved', data: { componentId } }, target: everyone };
+}

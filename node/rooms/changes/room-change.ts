@@ -1,0 +1,52 @@
+// Room change: what happens in a room, announced once where it happens. Server events, peer events, subscriptions and the peerless timeout
+// are projections of it.
+import type { Metadata } from '../../../api/json.ts';
+import type { Permissions } from '../../../api/peer.ts';
+import type { RemoteComponent, RemotePeer } from '../../../api/socket/peer-events.ts';
+import type { CallEvent } from '../phone-calls.ts';
+import type { DataTrack, Track } from '../track.ts';
+
+/** Who changed a track: its publisher, which needs no notice, or the server. */
+export type ChangedBy = 'publisher' | 'server';
+
+export type RoomChange =
+  | { kind: 'roomCreated' }
+  | { kind: 'roomDeleted' | 'roomCrashed'; reason: string }
+  | { kind: 'activeSpeakerChanged'; peerId: string | null }
+  | { kind: 'dataSent'; from: string | null; label: string; payload: Metadata; to: readonly string[] | undefined }
+  | { kind: 'peerAdded'; peerId: string; metadata: Metadata | null }
+  | { kind: 'peerConnected'; peer: RemotePeer }
+  | { kind: 'peerDisconnected'; peerId: string }
+  | { kind: 'peerDeleted' | 'peerCrashed'; peerId: string; reason: string }
+  | { kind: 'peerMetadataUpdated'; peerId: string; metadata: Metadata | null }
+  | { kind: 'permissionsUpdated'; peerId: string; permissions: Permissions }
+  | { kind: 'trackAdded'; track: Track }
+  | { kind: 'trackRemoved'; track: Track; by: ChangedBy }
+  | { kind: 'trackPaused' | 'trackResumed'; track: Track; by: ChangedBy }
+  | { kind: 'trackMetadataUpdated'; peerId: string; track: Track }
+  | { kind: 'dataTrackAdded' | 'dataTrackRemoved'; dataTrack: DataTrack }
+  | { kind: 'componentAdded'; component: RemoteComponent }
+  | { kind: 'componentStarted'; componentId: string }
+  | { kind: 'componentRemoved' | 'componentCrashed'; componentId: string; reason: string }
+  /** The component ended because its room crashed. */
+  | { kind: 'componentLost'; componentId: string }
+  | { kind: 'componentTrackDropped'; componentId: string; track: Track; reason: string }
+  | { kind: 'hlsPlayable'; componentId: string }
+  | { kind: 'callEvent'; componentId: string; event: CallEvent };
+
+export type ChangeKind = RoomChange['kind'];
+type ChangeOf<Kind extends ChangeKind> = RoomChange & { kind: Kind };
+
+/** One row for each kind of change; null: not visible in this projection. */
+export type Projection<Result> = { readonly [Kind in ChangeKind]: ((change: ChangeOf<Kind>) => Result) | null };
+
+export function project<Result>(projection: Projection<Result>, change: RoomChange): Result | undefined {
+  // The row of a kind accepts its changes; TypeScript loses that through the index.
+  const row = projection[change.kind] as ((change: RoomChange) => Result) | null;
+  return row?.(change);
+}
+
+/** The peer that publishes the track; undefined for a component. */
+export function publishingPeerOf({ origin }: Pick<Track, 'origin'>): string | undefined {
+  return 'peerId' in origin ? origin.peerId : undefined;
+}

@@ -1,0 +1,31 @@
+// Subscription changes: changes of a room as its receivers apply them to their subscriptions.
+import type { Target } from '../../../api/socket/peer-events.ts';
+import { publishingPeerOf, type RoomChange } from './room-change.ts';
+
+type Subscriptions = { update(): void; drop(trackId: string): void; dropData(dataTrackId: string): void };
+export type ReceivingPeers = { selectedBy(target: Target): Iterable<{ session: { subscriptions: Subscriptions } }> };
+export type ReceivingComponents = { updateReceived(): void };
+
+export function updateSubscriptions(change: RoomChange, peers: ReceivingPeers, components: ReceivingComponents): void {
+  switch (change.kind) {
+    case 'trackAdded':
+      components.updateReceived();
+      for (const subscriptions of othersThan(publishingPeerOf(change.track), peers)) subscriptions.update();
+      break;
+    case 'trackRemoved':
+      components.updateReceived();
+      for (const subscriptions of othersThan(publishingPeerOf(change.track), peers)) subscriptions.drop(change.track.id);
+      break;
+    case 'dataTrackAdded':
+      for (const subscriptions of othersThan(change.dataTrack.peerId, peers)) subscriptions.update();
+      break;
+    case 'dataTrackRemoved':
+      for (const subscriptions of othersThan(change.dataTrack.peerId, peers)) subscriptions.dropData(change.dataTrack.id);
+      break;
+    default:
+  }
+}
+
+function* othersThan(peerId: string | undefined, peers: ReceivingPeers): Iterable<Subscriptions> {
+  for (const { session } of peers.selectedBy(peerId === undefined ? {} : { except: peerId })) yield session.subscriptions;
+}

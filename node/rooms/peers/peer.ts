@@ -1,0 +1,203 @@
+// Peer: a participant of a room, connected or disconnected, with its metadata and permissions.
+import { ServiceError } from '../../../api/errors.ts';
+import type { Metadata } from '../../../api/json.ts';
+import type { PeerView, Permissions } from '../../../api/peer.ts';
+import type { RemotePeer } from '../../../api/socket/peer-events.ts';
+import type { TrackView } from '../../../api/track.ts';
+import type { Log } from '../../common/log.ts';
+import type { RoomChange } from '../changes/room-change.ts';
+import type { CloseReason, PeerConnection, PeerMedia, WireObject } from '../interfaces.ts';
+import { DataBudget } from './data-budget.ts';
+import { DisconnectTimeout } from './disconnect-timeout.ts';
+import { Moderation } from './moderation.ts';
+import { Paced } from './paced.ts';
+import type { PeerContext, Present } from './peer-context.ts';
+import { RoomSession } from './room-session.ts';
+
+export type PeerInit = {
+  id: string;
+  externalId: string | null;
+  metadata: Metadata | null;
+  permissions: Permissions;
+  enableSimulcast: boolean;
+};
+/** What a peer needs to know when it connects. */
+export type Welcome = Present & { incarnation: string; permissions: Permissions; rtpCapabilities: WireObject };
+
+export class Peer {
+  readonly id: string;
+  readonly roomId: string;
+  readonly externalId: string | null;
+  /** Mutes and removals of its tracks, also of those that ended. */
+  readonly moderation = new Moderation();
+  readonly timeout: DisconnectTimeout;
+  readonly #room: PeerContext;
+  readonly #log: Log;
+  readonly #enableSimulcast: boolean;
+  readonly #dataBudget: DataBudget;
+  readonly #shownMetadata = new Paced<Metadata | null>((metadata) => this.#showMetadata(metadata));
+  #metadata: Metadata | null;
+  #permissions: Permissions;
+  #session: RoomSession | undefined;
+  #gone = false;
+
+  constructor(init: PeerInit, room: PeerContext) {
+    this.id = init.id;
+    this.roomId = room.roomId;
+    this.externalId = init.externalId;
+    this.#metadata = init.metadata;
+    this.#permissions = init.permissions;
+    this.#enableSimulcast = init.enableSimulcast;
+    this.#room = room;
+    this.#log = room.log.child({ peer: init.id });
+    this.#dataBudget = DataBudget.ofPeer(room.dataMaxBytes);
+    this.timeout = new DisconnectTimeout({
+      timeout: room.disconnectedTimeout,
+      waiting: () => !this.#gone && !this.connected,
+      expired: () => this.remove('timeout'),
+    });
+    this.timeout.restart();
+  }
+
+  get connected(): boolean {
+    return this.#session !== undefined;
+  }
+
+  /** What it does while it is connected. @throws ServiceError `peer_not_found` */
+  get session(): RoomSession {
+    if (!this.#session) throw new ServiceError('peer_not_found', `Peer ${this.id} is not connected`);
+    return this.#session;
+  }
+
+  /** Display name: `name` of its metadata, or null. */
+  get name(): string | null {
+    const metadata = this.#metadata;
+    const name = typeof metadata === 'object' && metadata !== null && 'name' in metadata ? metadata.name : undefined;
+    return typeof name === 'string' && name.trim() !== '' ? name.trim() : null;
+  }
+
+  view(): PeerView {
+    return {
+      id: this.id,
+      type: 'webrtc',
+      externalId: this.externalId,
+      status: this.connected ? 'connected' : 'disconnected',
+      metadata: this.#metadata,
+      permissions: this.#permissions,
+      tracks: this.#trackViews(),
+    };
+  }
+
+  remoteView(): RemotePeer {
+    return { id: this.id, metadata: this.#metadata, tracks: this.#trackViews() };
+  }
+
+  async welcome(): Promise<Welcome> {
+    const rtpCapabilities = await this.#room.media.rtpCapabilities();
+    const { incarnation } = this.#room;
+    return { incarnation, permissions: this.#permissions, rtpCapabilities, ...this.#room.present(this.id) };
+  }
+
+  /** @throws ServiceError `conflict` if the peer is already connected. */
+  connect(connection: PeerConnection): void {
+    if (this.#gone) throw new ServiceError('peer_not_found', `Peer ${this.id} does not exist`);
+    if (this.#session) throw new ServiceError('conflict', `Peer ${this.id} is already connected`);
+    this.timeout.stop();
+    this.#session = new RoomSession(
+      connection,
+      {
+        peerId: this.id,
+        log: this.#log,
+        enableSimulcast: this.#enableSimulcast,
+        permissions: () => this.#permissions,
+        moderation: this.moderation,
+        dataBudget: this.#dataBudget,
+        failed: (reason) => this.crash(reason),
+      },
+      this.#room,
+    );
+    this.#log.info('peer connected');
+    this.#room.announce({ kind: 'peerConnected', peer: this.remoteView() });
+  }
+
+  /** Separate media for a connectivity check, invisible to the room. The caller closes it. */
+  openCheck(): PeerMedia {
+    if (this.#gone) throw new ServiceError('peer_not_found', `Peer ${this.id} does not exist`);
+    return this.#room.media.openPeer(this.id, { layersChanged: () => {}, failed: () => {} });
+  }
+
+  /** The connection is lost permanently: tracks end, the peer stays. `since`: milliseconds since its socket was lost. Idempotent. */
+  disconnect(since = 0): void {
+    if (!this.#session) return;
+    this.#endSession();
+    this.timeout.restart(since);
+  }
+
+  /** Removes the peer from its room. `reason` is part of PeerDeleted, `closeReason` is sent to the peer. Idempotent. */
+  remove(reason: string, closeReason: CloseReason = 'peerRemoved'): void {
+    this.#leave(closeReason, { kind: 'peerDeleted', peerId: this.id, reason });
+  }
+
+  /** The session of the peer failed permanently. */
+  crash(reason: string): void {
+    this.#log.error({ reason }, 'peer crashed');
+    this.#leave('internalError', { kind: 'peerCrashed', peerId: this.id, reason });
+  }
+
+  /** The room crashed: the connection ends with PeerDisconnected, followed by RoomCrashed only. */
+  roomCrashed(): void {
+    this.#leave('internalError');
+  }
+
+  /** Other peers get a change at once, but at most one per second: of faster changes only the last, at the end of the second. */
+  setMetadata(metadata: Metadata | null): void {
+    this.#shownMetadata.set(metadata);
+  }
+
+  /** Changes permissions, effective at once: tracks that are no longer permitted end. */
+  changePermissions(change: Partial<Permissions>): void {
+    const permissions = { ...this.#permissions, ...change };
+    this.#permissions = permissions;
+    this.#room.announce({ kind: 'permissionsUpdated', peerId: this.id, permissions });
+    this.#session?.publications.enforce(permissions);
+    this.#session?.subscriptions.update();
+  }
+
+  /** The disconnect timeout of the room changed. */
+  timeoutChanged(): void {
+    this.#session?.pongTimeoutChanged();
+    this.timeout.restart();
+  }
+
+  #showMetadata(metadata: Metadata | null): boolean {
+    if (JSON.stringify(metadata) === JSON.stringify(this.#metadata)) return false;
+    this.#metadata = metadata;
+    this.#room.announce({ kind: 'peerMetadataUpdated', peerId: this.id, metadata });
+    return true;
+  }
+
+  #trackViews(): TrackView[] {
+    return [...(this.#session?.publications.tracks ?? [])].map((track) => track.view());
+  }
+
+  #endSession(): void {
+    const session = this.#session;
+    if (!session) return;
+    session.end();
+    this.#session = undefined;
+    this.#log.info('peer disconnected');
+    this.#room.announce({ kind: 'peerDisconnected', peerId: this.id });
+  }
+
+  #leave(closeReason: CloseReason, change?: RoomChange): void {
+    if (this.#gone) return;
+    this.#gone = true;
+    this.timeout.stop();
+    this.#shownMetadata.stop();
+    const session = this.#session;
+    this.#endSession();
+    if (change) this.#room.announce(change);
+    this.#room.forget(this.id);
+    session?.closeConnection(closeReason);
+  }
+}

@@ -1,0 +1,111 @@
+// Peer list of a room: adds peers up to the limits, and finds them by id, by track and by connection.
+import { ServiceError } from '../../../api/errors.ts';
+import { type PeerOptions, permissionsSchema } from '../../../api/peer.ts';
+import type { Target } from '../../../api/socket/peer-events.ts';
+import { newId } from '../ids.ts';
+import type { CloseReason } from '../interfaces.ts';
+import type { DataTrack, Track } from '../track.ts';
+import { Peer } from './peer.ts';
+import type { PeerContext } from './peer-context.ts';
+import type { Publications } from './publications.ts';
+
+export type PeersOptions = {
+  maxPeers: () => number;
+  publishedByComponents: () => Iterable<Track>;
+  context: Omit<PeerContext, 'forget' | 'publishedFor'>;
+};
+export type AddedPeer = { peer: Peer; created: boolean };
+
+export class Peers {
+  readonly #options: PeersOptions;
+  readonly #peers = new Map<string, Peer>();
+
+  constructor(options: PeersOptions) {
+    this.#options = options;
+  }
+
+  all(): Iterable<Peer> {
+    return this.#peers.values();
+  }
+
+  *connected(): Iterable<Peer> {
+    for (const peer of this.#peers.values()) if (peer.connected) yield peer;
+  }
+
+  get connectedCount(): number {
+    return [...this.connected()].length;
+  }
+
+  *tracks(): Iterable<Track> {
+    for (const { session } of this.connected()) yield* session.publications.tracks;
+  }
+
+  find(peerId: string): Peer | undefined {
+    return this.#peers.get(peerId);
+  }
+
+  /** @throws ServiceError `peer_not_found` */
+  get(peerId: string): Peer {
+    const peer = this.#peers.get(peerId);
+    if (!peer) throw new ServiceError('peer_not_found', `Peer ${peerId} does not exist`);
+    return peer;
+  }
+
+  publisherOf(trackId: string): Publications | undefined {
+    for (const { session } of this.connected())
+      for (const track of session.publications.tracks) if (track.id === trackId) return session.publications;
+    return undefined;
+  }
+
+  /** The connected peers that a target selects. */
+  *selectedBy(target: Target): Iterable<Peer> {
+    const to = target.to ? new Set(target.to) : undefined;
+    for (const peer of this.connected()) if (peer.id !== target.except && (to === undefined || to.has(peer.id))) yield peer;
+  }
+
+  /** Returns the existing peer if its `externalId` is repeated. @throws ServiceError `room_full`, `already_exists` */
+  add(options: PeerOptions): AddedPeer {
+    const { externalId } = options;
+    const known = externalId === undefined ? undefined : [...this.#peers.values()].find((peer) => peer.externalId === externalId);
+    if (known) return { peer: known, created: false };
+    const id = options.peerId ?? newId();
+    const { context, maxPeers } = this.#options;
+    if (this.#peers.has(id)) throw new ServiceError('already_exists', `Cannot add peer with id "${id}" - peer already exists`);
+    if (this.#peers.size >= maxPeers()) throw new ServiceError('room_full', `Reached webrtc peers limit in room ${context.roomId}`);
+    const init = {
+      id,
+      externalId: externalId ?? null,
+      metadata: options.metadata ?? null,
+      permissions: options.options?.permissions ?? permissionsSchema.parse({}),
+      enableSimulcast: options.options?.enableSimulcast ?? true,
+    };
+    const peer = new Peer(init, {
+      ...context,
+      publishedFor: (peerId) => this.#publishedFor(peerId),
+      forget: (peerId) => this.#peers.delete(peerId),
+    });
+    this.#peers.set(id, peer);
+    context.announce({ kind: 'peerAdded', peerId: id, metadata: init.metadata });
+    // The first peer needs the router; creating it now saves that time when the peer connects.
+    context.media.rtpCapabilities().catch((error: unknown) => context.log.debug({ err: error }, 'could not prepare media of room'));
+    return { peer, created: true };
+  }
+
+  timeoutChanged(): void {
+    for (const peer of this.#peers.values()) peer.timeoutChanged();
+  }
+
+  close(reason: string, closeReason: CloseReason): void {
+    for (const peer of [...this.#peers.values()]) peer.remove(reason, closeReason);
+  }
+
+  roomCrashed(): void {
+    for (const peer of [...this.#peers.values()]) peer.roomCrashed();
+  }
+
+  #publishedFor(peerId: string): { tracks: Track[]; dataTracks: DataTrack[] } {
+    const others = [...this.selectedBy({ except: peerId })].map(({ session }) => session.publications);
+    const tracks = [...others.flatMap((publications) => [...publications.tracks]), ...this.#options.publishedByComponents()];
+    return { tracks, dataTracks: others.flatMap((publications) => [...publications.dataTracks]) };
+  }
+}

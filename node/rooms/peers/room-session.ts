@@ -1,0 +1,125 @@
+// Room session: what exists only while a peer is connected: its media, publications and subscriptions, and the data that it sends.
+import { ServiceError } from '../../../api/errors.ts';
+import type { Metadata } from '../../../api/json.ts';
+import type { Permissions } from '../../../api/peer.ts';
+import type { PeerEvent, Target } from '../../../api/socket/peer-events.ts';
+import type { PeerMediaStats } from '../../../api/stats.ts';
+import type { Log } from '../../common/log.ts';
+import type { CloseReason, Direction, PeerConnection, PeerMedia, WireObject } from '../interfaces.ts';
+import type { DataBudget } from './data-budget.ts';
+import type { Moderation } from './moderation.ts';
+import type { PeerContext } from './peer-context.ts';
+import { Publications } from './publications.ts';
+import { Subscriptions } from './subscriptions.ts';
+
+export type RoomSessionOptions = {
+  peerId: string;
+  log: Log;
+  enableSimulcast: boolean;
+  permissions: () => Permissions;
+  /** Both outlive the session. */
+  moderation: Moderation;
+  dataBudget: DataBudget;
+  /** The media failed permanently. */
+  failed: (reason: string) => void;
+};
+export type DataRequest = { label: string; payload: Metadata; to?: readonly string[] | undefined };
+
+/** Lives from connect to disconnect of its peer. */
+export class RoomSession {
+  readonly media: PeerMedia;
+  readonly publications: Publications;
+  readonly subscriptions: Subscriptions;
+  readonly #connection: PeerConnection;
+  readonly #options: RoomSessionOptions;
+  readonly #room: PeerContext;
+  #ended = false;
+
+  constructor(connection: PeerConnection, options: RoomSessionOptions, room: PeerContext) {
+    const { peerId, log, enableSimulcast, permissions, moderation } = options;
+    this.#connection = connection;
+    this.#options = options;
+    this.#room = room;
+    this.media = room.media.openPeer(peerId, {
+      layersChanged: (trackId, layers) => connection.send({ event: 'layersChanged', data: { trackId, layers } }),
+      failed: options.failed,
+    });
+    this.subscriptions = new Subscriptions({
+      log,
+      media: this.media,
+      send: (event) => connection.send(event),
+      published: () => room.publishedFor(peerId),
+      allowed: () => permissions().subscribe,
+      dataAllowed: () => permissions().subscribe && permissions().data,
+    });
+    this.publications = new Publications({
+      peerId,
+      enableSimulcast,
+      log,
+      media: this.media,
+      moderation,
+      announce: room.announce,
+      permissions,
+      maxTracks: room.maxTracks,
+    });
+  }
+
+  /** Number of tracks that the peer publishes and receives. */
+  get trackCount(): number {
+    return [...this.publications.tracks].length + this.subscriptions.size;
+  }
+
+  async createTransport(direction: Direction, options: { sctp: boolean }): Promise<WireObject> {
+    if (direction === 'send') this.publications.clear();
+    const transport = await this.media.createTransport(direction, { sctp: options.sctp && this.#options.permissions().data });
+    if (direction === 'recv') {
+      this.subscriptions.transportCreated();
+      // The response must be sent before events of the new transport.
+      setImmediate(() => this.subscriptions.update());
+    }
+    return transport;
+  }
+
+  /** @throws ServiceError `forbidden`, `too_large`, `too_many_requests` */
+  sendData({ label, payload, to }: DataRequest): void {
+    const { peerId, permissions, dataBudget } = this.#options;
+    if (!permissions().data) throw new ServiceError('forbidden', 'This peer is not permitted to send data');
+    const maxBytes = this.#room.dataMaxBytes();
+    const bytes = Buffer.byteLength(JSON.stringify(payload));
+    if (bytes > maxBytes) throw new ServiceError('too_large', `Expected payload to have at most ${maxBytes} bytes of JSON, got: ${bytes}`);
+    if (!dataBudget.take(bytes, 1)) throw new ServiceError('too_many_requests', 'This peer exceeds its data rate limit');
+    const target: Target = to ? { to, except: peerId } : { except: peerId };
+    if (!this.#room.mayDeliver(bytes, target)) throw new ServiceError('too_many_requests', 'The room exceeds its data delivery limit');
+    this.#room.announce({ kind: 'dataSent', from: peerId, label, payload, to });
+  }
+
+  /** Stats of its media, for at most `maxReceived` received tracks; undefined if the session ends meanwhile. */
+  async figures(maxReceived: number): Promise<PeerMediaStats | undefined> {
+    try {
+      return await this.media.figures(maxReceived);
+    } catch (error) {
+      if (this.#ended) return undefined;
+      throw error;
+    }
+  }
+
+  send(event: PeerEvent): void {
+    this.#connection.send(event);
+  }
+
+  pongTimeoutChanged(): void {
+    this.#connection.pongTimeoutChanged();
+  }
+
+  /** Ends its subscriptions, publications and media. */
+  end(): void {
+    this.#ended = true;
+    this.subscriptions.close();
+    this.publications.close();
+    this.media.close();
+  }
+
+  closeConnection(reason: CloseReason): void {
+    this.#connection.close(reason);
+  }
+}
