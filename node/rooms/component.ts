@@ -3,6 +3,7 @@
 import type { ComponentView } from '../../api/component/component.ts';
 import { maxOrigins } from '../../api/component/option.ts';
 import { ServiceError } from '../../api/errors.ts';
+import type { RoomEventDetail } from '../../api/events.ts';
 import type { RemoteComponent } from '../../api/socket/peer-events.ts';
 import type { PublishedTrackStats } from '../../api/stats.ts';
 import type { Log } from '../common/log.ts';
@@ -69,7 +70,7 @@ export class Component {
       },
       playable: () => this.#playable(),
       callEvent: (event) => {
-        if (!this.#over) this.#room.announce({ kind: 'callEvent', componentId: this.id, event });
+        if (!this.#over) this.#notifyBackend({ componentId: this.id, ...event });
       },
       trackDropped: (trackId, reason) => this.#trackDropped(trackId, reason),
       finished: () => void this.remove('finished'),
@@ -226,14 +227,18 @@ export class Component {
   #trackDropped(trackId: string, reason: string): void {
     this.#log.warn({ track: trackId, reason }, 'component dropped track');
     const track = [...this.#room.published()].find(({ id }) => id === trackId);
-    if (track && !this.#over) this.#room.announce({ kind: 'componentTrackDropped', componentId: this.id, track, reason });
+    if (track && !this.#over) this.#notifyBackend({ type: 'ComponentTrackDropped', componentId: this.id, track: track.view(), reason });
   }
 
   #playable(): void {
     if (this.#ended || this.#properties.playable === true) return;
     this.#properties = { ...this.#properties, playable: true };
     this.#log.info('stream is playable');
-    this.#room.announce({ kind: 'hlsPlayable', componentId: this.id });
+    this.#notifyBackend({ type: 'HlsPlayable', componentId: this.id });
+  }
+
+  #notifyBackend(event: RoomEventDetail): void {
+    this.#room.announce({ kind: 'backendEvent', event });
   }
 
   #openOutput(): RtpEgress {

@@ -56,9 +56,7 @@ const peerEvents: Projection<TargetedEvent> = {
   componentRemoved: ({ componentId }) => componentRemoved(componentId),
   componentCrashed: ({ componentId }) => componentRemoved(componentId),
   componentLost: ({ componentId }) => componentRemoved(componentId),
-  componentTrackDropped: null,
-  hlsPlayable: null,
-  callEvent: null,
+  backendEvent: null,
 };
 
 export function peerEventOf(change: RoomChange): TargetedEvent | undefined {

@@ -1,9 +1,9 @@
 // Room change: what happens in a room, announced once where it happens. Server events, peer events, subscriptions and the peerless timeout
 // are projections of it.
+import type { RoomEventDetail } from '../../../api/events.ts';
 import type { Metadata } from '../../../api/json.ts';
 import type { Permissions } from '../../../api/peer.ts';
 import type { RemoteComponent, RemotePeer } from '../../../api/socket/peer-events.ts';
-import type { CallEvent } from '../phone-calls.ts';
 import type { DataTrack, Track } from '../track.ts';
 
 /** Who changed a track: its publisher, which needs no notice, or the server. */
@@ -30,9 +30,8 @@ export type RoomChange =
   | { kind: 'componentRemoved' | 'componentCrashed'; componentId: string; reason: string }
   /** The component ended because its room crashed. */
   | { kind: 'componentLost'; componentId: string }
-  | { kind: 'componentTrackDropped'; componentId: string; track: Track; reason: string }
-  | { kind: 'hlsPlayable'; componentId: string }
-  | { kind: 'callEvent'; componentId: string; event: CallEvent };
+  /** Only a backend learns of it. */
+  | { kind: 'backendEvent'; event: RoomEventDetail };
 
 export type ChangeKind = RoomChange['kind'];
 type ChangeOf<Kind extends ChangeKind> = RoomChange & { kind: Kind };

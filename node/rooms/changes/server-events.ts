@@ -27,14 +27,7 @@ const serverEvents: Projection<RoomEventDetail> = {
   componentRemoved: ({ componentId, reason }) => ({ type: 'ComponentRemoved', componentId, reason }),
   componentCrashed: ({ componentId, reason }) => ({ type: 'ComponentCrashed', componentId, reason }),
   componentLost: null,
-  componentTrackDropped: ({ componentId, track, reason }) => ({
-    type: 'ComponentTrackDropped',
-    componentId,
-    track: track.view(),
-    reason,
-  }),
-  hlsPlayable: ({ componentId }) => ({ type: 'HlsPlayable', componentId }),
-  callEvent: ({ componentId, event }) => ({ componentId, ...event }),
+  backendEvent: ({ event }) => event,
 };
 
 export function serverEventOf(change: RoomChange): RoomEventDetail | undefined {

@@ -67,9 +67,7 @@ const rows: { [Kind in ChangeKind]: [change: RoomChange & { kind: Kind }, ...Row
   componentRemoved: [{ kind: 'componentRemoved', componentId: 'c', reason: 'removed' }, 'ComponentRemoved', 'componentRemoved', {}],
   componentCrashed: [{ kind: 'componentCrashed', componentId: 'c', reason: 'why' }, 'ComponentCrashed', 'componentRemoved', {}],
   componentLost: [{ kind: 'componentLost', componentId: 'c' }, undefined, 'componentRemoved', {}],
-  componentTrackDropped: [{ kind: 'componentTrackDropped', componentId: 'c', track, reason: 'why' }, 'ComponentTrackDropped', undefined],
-  hlsPlayable: [{ kind: 'hlsPlayable', componentId: 'c' }, 'HlsPlayable', undefined],
-  callEvent: [{ kind: 'callEvent', componentId: 'c', event }, 'SipCallRinging', undefined],
+  backendEvent: [{ kind: 'backendEvent', event: { componentId: 'c', ...event } }, 'SipCallRinging', undefined],
 };
 
 for (const [kind, [change, server, peers, target]] of Object.entries(rows))
