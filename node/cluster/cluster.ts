@@ -44,7 +44,7 @@ export class Cluster {
       ...options,
       onDuplicate: (entry, older) => void this.#endDuplicate(entry, older.owner),
       onEnded: (roomId, reason) => local.endedElsewhere(roomId, reason),
-      onMade: (roomId) => local.madeElsewhere(roomId),
+      onMade: (roomId) => local.createdElsewhere(roomId),
       onLost: (node, entries) => traffic.roomsLost(node, entries),
     });
     this.rooms = new ClusterRooms({ ...options, address: () => describe().address });

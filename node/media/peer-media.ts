@@ -194,7 +194,7 @@ export class MediaPeer implements PeerMedia {
     return { published, subscribed, transports: { send, recv } };
   }
 
-  async figures(most: number): Promise<PeerMediaStats> {
+  async mediaStats(maxReceived: number): Promise<PeerMediaStats> {
     this.#assertOpen();
     const { worker } = this.#options;
     const made = this.#received.made();
@@ -203,13 +203,13 @@ export class MediaPeer implements PeerMedia {
         const stats = await rawStats(worker, producer);
         return stats && publishedTrackStats(producer, stats);
       }),
-      all(made.slice(0, most), async ([, consumer]) => {
+      all(made.slice(0, maxReceived), async ([, consumer]) => {
         const stats = await rawStats(worker, consumer);
         return stats && receivedTrackStats(consumer, stats);
       }),
     ]);
     const [up, down] = await Promise.all([this.#linkStats('send', published), this.#linkStats('recv', received)]);
-    return { up, down, published, received, receivedOmitted: Math.max(0, made.length - most) };
+    return { up, down, published, received, receivedOmitted: Math.max(0, made.length - maxReceived) };
   }
 
   close(): void {

@@ -77,13 +77,13 @@ export class RtpIngressTransport implements RtpIngress {
     });
   }
 
-  async figures(): Promise<PublishedTrackStats[]> {
+  async trackStats(): Promise<PublishedTrackStats[]> {
     this.#assertOpen();
-    const figures = [...this.#published.values()].map(async (producer) => {
-      const stats = await rawStats(this.#options.worker, producer);
-      return stats && publishedTrackStats(producer, stats);
+    const stats = [...this.#published.values()].map(async (producer) => {
+      const raw = await rawStats(this.#options.worker, producer);
+      return raw && publishedTrackStats(producer, raw);
     });
-    return (await Promise.all(figures)).filter((each) => each !== undefined);
+    return (await Promise.all(stats)).filter((each) => each !== undefined);
   }
 
   close(): void {

@@ -9,7 +9,7 @@ type Stream = Pick<ProducerStat, 'bitrate' | 'fractionLost' | 'jitter' | 'roundT
 export function publishedTrackStats(producer: Producer, stats: readonly ProducerStat[]): PublishedTrackStats {
   const streams = stats.filter(({ type }) => type === 'inbound-rtp');
   const encodings = streams.map((stream) => ({ rid: stream.rid ?? null, bitrate: Math.round(stream.bitrate), loss: lossOfStream(stream) }));
-  return { ...figures(producer.id, producer.kind, streams, clockRateOf(producer)), encodings };
+  return { ...streamStats(producer.id, producer.kind, streams, clockRateOf(producer)), encodings };
 }
 
 /** A track as received by one peer: only the outbound part of the statistics. */
@@ -17,7 +17,7 @@ export function receivedTrackStats(consumer: Consumer, stats: readonly (Consumer
   const streams = stats.filter(({ type }) => type === 'outbound-rtp');
   const { currentLayers } = consumer;
   const layers = currentLayers ? { spatialLayer: currentLayers.spatialLayer, temporalLayer: currentLayers.temporalLayer ?? null } : null;
-  return { ...figures(consumer.producerId, consumer.kind, streams, clockRateOf(consumer)), layers };
+  return { ...streamStats(consumer.producerId, consumer.kind, streams, clockRateOf(consumer)), layers };
 }
 
 /** `relayIp`: source address of the TURN server of this node; undefined if there is none. */
@@ -50,7 +50,7 @@ function stateOf({ iceState, dtlsState }: WebRtcTransport): TransportStats['stat
   return dtlsState === 'connected' ? 'connected' : 'connecting';
 }
 
-function figures(trackId: string, kind: MediaKind, streams: readonly Stream[], clockRate: number) {
+function streamStats(trackId: string, kind: MediaKind, streams: readonly Stream[], clockRate: number) {
   const flowing = streams
     .filter(({ bitrate }) => bitrate > 0)
     .map((stream) => ({

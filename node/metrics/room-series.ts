@@ -82,7 +82,7 @@ export class RoomSeries {
   }
 
   /** Stats of active rooms and, all zero, of rooms that ended less than ten minutes ago. */
-  *read(): Iterable<[roomId: string, figures: RoomSeriesStats]> {
+  *read(): Iterable<[roomId: string, stats: RoomSeriesStats]> {
     const now = this.#now();
     this.#prune(now);
     for (const [roomId, room] of this.#living) {

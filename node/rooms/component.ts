@@ -172,9 +172,9 @@ export class Component {
   }
 
   /** Stats of its published tracks; empty once it has ended. */
-  async figures(): Promise<PublishedTrackStats[]> {
+  async trackStats(): Promise<PublishedTrackStats[]> {
     try {
-      return await this.#input.figures();
+      return await this.#input.trackStats();
     } catch (error) {
       if (this.#closed) return [];
       throw error;

@@ -100,7 +100,7 @@ export interface PeerMedia {
     transports: Record<Direction, WireObject | null>;
   }>;
   /** Current stats, for at most `most` received tracks. Tracks that end meanwhile are omitted. */
-  figures(most: number): Promise<PeerMediaStats>;
+  mediaStats(maxReceived: number): Promise<PeerMediaStats>;
   /** Ends all media of the peer. Idempotent. */
   close(): void;
 }
@@ -117,7 +117,7 @@ export interface RtpIngress {
   unpublish(trackId: string): void;
   setPaused(trackId: string, paused: boolean): Promise<void>;
   /** Current stats of its tracks. */
-  figures(): Promise<PublishedTrackStats[]>;
+  trackStats(): Promise<PublishedTrackStats[]>;
   /** Idempotent. */
   close(): void;
 }

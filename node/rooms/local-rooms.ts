@@ -90,7 +90,7 @@ export class LocalRooms {
   }
 
   /** Another node created a room with this id: forgets an earlier end. */
-  madeElsewhere(roomId: string): void {
+  createdElsewhere(roomId: string): void {
     this.#ended.delete(roomId);
   }
 
@@ -101,11 +101,11 @@ export class LocalRooms {
   /**
    * The error for a peer that cannot be admitted.
    * @param incarnation incarnation that the peer was in; it may have been lost with its node
-   * @param looking true if discovery is incomplete, so that another node may have the room
+   * @param discovering true if discovery is incomplete, so that another node may have the room
    */
-  roomNotFoundError(roomId: string, peerId: string, incarnation: string | undefined, looking = false): ServiceError {
+  roomNotFoundError(roomId: string, peerId: string, incarnation: string | undefined, discovering = false): ServiceError {
     const room = this.#rooms.get(roomId);
-    if (looking && !room && !this.#ended.has(roomId))
+    if (discovering && !room && !this.#ended.has(roomId))
       return new ServiceError('unavailable', `Room ${roomId} is not known yet: this node is still discovering other nodes`, {
         retryAfter: 1,
       });

@@ -13,12 +13,12 @@ const fewestOfPeer = 2;
 /** Number of peers measured concurrently. */
 const atOnce = 16;
 
-type MeasuredPeer = Pick<Peer, 'id' | 'connected'> & { readonly session: Pick<Peer['session'], 'figures'> };
+type MeasuredPeer = Pick<Peer, 'id' | 'connected'> & { readonly session: Pick<Peer['session'], 'mediaStats'> };
 
 export type RoomStatsCollectorOptions = {
   roomId: string;
   peers: () => Iterable<MeasuredPeer>;
-  components: () => Iterable<Pick<Component, 'id' | 'type' | 'figures'>>;
+  components: () => Iterable<Pick<Component, 'id' | 'type' | 'trackStats'>>;
   now?: () => number;
 };
 
@@ -55,7 +55,7 @@ export class RoomStatsCollector {
       [...this.#options.components()].map(async (component) => ({
         id: component.id,
         type: component.type,
-        published: await component.figures(),
+        published: await component.trackStats(),
       })),
     );
     const stats = { roomId, time, peers: measured, components };
@@ -66,8 +66,8 @@ export class RoomStatsCollector {
 }
 
 async function ofPeer(peer: MeasuredPeer, most: number): Promise<PeerStats> {
-  const figures = peer.connected ? await peer.session.figures(most) : undefined;
-  const { up, down, published, received, receivedOmitted } = figures ?? {
+  const stats = peer.connected ? await peer.session.mediaStats(most) : undefined;
+  const { up, down, published, received, receivedOmitted } = stats ?? {
     up: null,
     down: null,
     published: [],

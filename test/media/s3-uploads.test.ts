@@ -44,7 +44,7 @@ async function arrange(t: TestContext) {
       node: 'svc@test',
       place: () => null,
       allowPrivate: () => true,
-      onEvent: (event, webhookUrl) => heard.push({ event, webhookUrl, failures: uploads.figures().failures }),
+      onEvent: (event, webhookUrl) => heard.push({ event, webhookUrl, failures: uploads.counters().failures }),
       ...options,
       settings: { ...quick, ...options.settings },
     });
@@ -112,9 +112,9 @@ test('growing files are uploaded in pieces, large ones in parts; all content is 
     recordingId: id,
   };
   assert.deepEqual([said, webhookUrl], [expected, 'http://w/']);
-  await eventually('the job is deleted', () => uploads.figures().pending === 0);
+  await eventually('the job is deleted', () => uploads.counters().pending === 0);
   await eventually('no job is left', async () => (await jobs(resources)).length === 0, { every: 5 });
-  assert.ok(uploads.figures().bytes > large.length);
+  assert.ok(uploads.counters().bytes > large.length);
 });
 
 test('an unavailable server is retried until it is back; the report has the reason, and a second process does not interfere', async (t) => {
@@ -130,10 +130,10 @@ test('an unavailable server is retried until it is back; the report has the reas
   await server.stop();
   upload?.add('a.webm');
   upload?.finish();
-  await eventually('three failures', () => uploads.figures().failures >= 3);
+  await eventually('three failures', () => uploads.counters().failures >= 3);
   await eventually('the event', () => problems.length > 0);
   const other = await open();
-  assert.equal(other.uploads.figures().pending, 0);
+  assert.equal(other.uploads.counters().pending, 0);
   assert.deepEqual(await state(), { state: 'pending', problem: 'S3 cannot be reached (ECONNREFUSED)' });
   await server.start();
   await eventually('the end of the upload', () => heard.length > 0);
@@ -162,11 +162,11 @@ test('a permanent rejection is an event at the second failure, is still retried,
     [`${id}-upload-crashed`, 'HlsUploadCrashed', reason, 'http://w/', 2, [reason]],
   );
   upload?.finish();
-  await eventually('two more refusals', () => first.uploads.figures().failures >= failures + 2);
+  await eventually('two more refusals', () => first.uploads.counters().failures >= failures + 2);
   assert.deepEqual([await state(), await names()], [{ state: 'pending', problem: reason }, []]);
   await first.uploads.close(0);
   const next = await open({ log, settings: { maxAge: 300 } });
-  await eventually('it fails permanently', () => next.uploads.figures().givenUp === 1);
+  await eventually('it fails permanently', () => next.uploads.counters().givenUp === 1);
   const left = [(await state())?.state, await readFile(join(folder, 'a.webm'), 'utf8')];
   assert.deepEqual([left, await names(), first.heard.length, next.heard], [['failed', 'a'], [], 1, []]);
   await eventually('no job is left', async () => (await jobs(resources)).length === 0, { every: 5 });
@@ -208,7 +208,7 @@ test('a temporary failure is no problem of the component', async (t) => {
   );
   await server.stop();
   upload?.finish();
-  await eventually('three failures', () => uploads.figures().failures >= 3);
+  await eventually('three failures', () => uploads.counters().failures >= 3);
   await server.start();
   await eventually('the end of the upload', () => heard.length > 0);
   assert.deepEqual(problems, []);
@@ -221,10 +221,10 @@ test('an upload that the storage of the node rejects succeeds with other keys, o
   const { uploads, heard } = await open({ place: () => own });
   const upload = await uploads.begin(planOf(undefined), folder);
   upload?.finish();
-  await eventually('three failures', () => uploads.figures().failures >= 3);
+  await eventually('three failures', () => uploads.counters().failures >= 3);
   own = null;
-  const failures = uploads.figures().failures;
-  await eventually('three more', () => uploads.figures().failures >= failures + 3);
+  const failures = uploads.counters().failures;
+  await eventually('three more', () => uploads.counters().failures >= failures + 3);
   assert.equal((await jobs(resources)).length, 1);
   own = place;
   await eventually('the end of the upload', () => heard.length > 1);
@@ -247,13 +247,13 @@ test('an interrupted upload of a large file over a slow connection is resumed, a
   const first = await open();
   const upload = await first.uploads.begin(planOf(place), folder);
   upload?.finish();
-  await eventually('the first part', () => first.uploads.figures().bytes >= part);
+  await eventually('the first part', () => first.uploads.counters().bytes >= part);
   way.cut();
-  await eventually('a failure', () => first.uploads.figures().failures > 0);
+  await eventually('a failure', () => first.uploads.counters().failures > 0);
   way.restore();
-  await eventually('the second part', () => first.uploads.figures().bytes >= 2 * part);
+  await eventually('the second part', () => first.uploads.counters().bytes >= 2 * part);
   await first.uploads.close(0);
-  const sent = first.uploads.figures().bytes;
+  const sent = first.uploads.counters().bytes;
   assert.ok(sent < 4 * part, `${sent} bytes were sent already`);
   const next = await open();
   await eventually('the end of the upload', () => next.heard.length > 0);
@@ -266,7 +266,7 @@ test('an interrupted upload of a large file over a slow connection is resumed, a
     [],
     'changed parts',
   );
-  const report = next.uploads.figures().bytes + sent - large.length;
+  const report = next.uploads.counters().bytes + sent - large.length;
   assert.ok(report > 0 && report < 1000, `${report} bytes were sent more than there are`);
 });
 
@@ -288,7 +288,7 @@ test('a part with the right size but other content is uploaded again', async (t)
   (await uploads.begin(planOf(server.place), folder))?.finish();
   await eventually('the end of the upload', () => heard.length > 0);
   assert.ok((await server.read(`${id}/large.mkv`))?.equals(large));
-  const { bytes } = uploads.figures();
+  const { bytes } = uploads.counters();
   assert.ok(bytes > part && bytes < 2 * part, `${bytes} bytes were sent`);
 });
 
@@ -303,7 +303,7 @@ test('an orphaned upload waits until its files are finished; a deleted recording
   await first.uploads.close(0);
   const next = await open();
   const orphaned = [await next.uploads.orphaned('recording'), await next.uploads.orphaned('hls')];
-  assert.deepEqual([...orphaned, next.uploads.figures().pending], [[id], [], 0]);
+  assert.deepEqual([...orphaned, next.uploads.counters().pending], [[id], [], 0]);
   const kept = join(resources, 'recordings', `${id}-kept`);
   await rename(folder, kept);
   const resumed = await next.uploads.resume(id);
@@ -313,10 +313,10 @@ test('an orphaned upload waits until its files are finished; a deleted recording
   next.uploads.discard(id);
   await server.stop();
   resumed?.finish();
-  await eventually('a failure', () => next.uploads.figures().failures > 0);
+  await eventually('a failure', () => next.uploads.counters().failures > 0);
   next.uploads.discard(id);
   await server.start();
-  await eventually('the job is deleted', () => next.uploads.figures().pending === 0);
+  await eventually('the job is deleted', () => next.uploads.counters().pending === 0);
   assert.deepEqual([await server.names(), next.heard], [[], []]);
 });
 

@@ -23,7 +23,7 @@ test('bitrate is close to the sent rate, and loss to the dropped packets', async
     return false;
   });
   const read = async (): Promise<{ one: PublishedTrackStats; other: PublishedTrackStats }> => {
-    const [[one], [other]] = await Promise.all([lossy.figures(), whole.figures()]);
+    const [[one], [other]] = await Promise.all([lossy.trackStats(), whole.trackStats()]);
     assert.ok(one && other);
     return { one, other };
   };
@@ -59,7 +59,7 @@ test('a peer without media has stats of its transports, and tracks without value
   await bob.media.subscribe('v', capabilities);
   const nothing = { bitrate: 0, loss: null, roundTrip: null, jitter: null };
   const idle = { ...nothing, state: 'new', protocol: null };
-  const alice = await media.figures(10);
+  const alice = await media.mediaStats(10);
   assert.deepEqual({ ...alice.up, available: null }, { ...idle, available: null });
   assert.deepEqual(
     alice.published.map(({ trackId, bitrate, loss }) => [trackId, bitrate, loss]),
@@ -68,8 +68,8 @@ test('a peer without media has stats of its transports, and tracks without value
       ['v', 0, null],
     ],
   );
-  const { received, receivedOmitted } = await bob.media.figures(1);
+  const { received, receivedOmitted } = await bob.media.mediaStats(1);
   assert.deepEqual([received, receivedOmitted], [[{ trackId: 'a', kind: 'audio', ...nothing, layers: null }], 1]);
   bob.media.close();
-  await assert.rejects(bob.media.figures(1), { code: 'unavailable' });
+  await assert.rejects(bob.media.mediaStats(1), { code: 'unavailable' });
 });

@@ -94,9 +94,9 @@ export class RoomSession {
   }
 
   /** Stats of its media, for at most `maxReceived` received tracks; undefined if the session ends meanwhile. */
-  async figures(maxReceived: number): Promise<PeerMediaStats | undefined> {
+  async mediaStats(maxReceived: number): Promise<PeerMediaStats | undefined> {
     try {
-      return await this.media.figures(maxReceived);
+      return await this.media.mediaStats(maxReceived);
     } catch (error) {
       if (this.#ended) return undefined;
       throw error;

@@ -45,7 +45,7 @@ export class S3Uploads implements Uploads {
   readonly #entries = new Map<string, Entry>();
   /** Ended uploads whose job file is not deleted yet. */
   readonly #ending = new Map<string, Promise<void>>();
-  readonly #figures = { bytes: 0, done: 0, failures: 0, givenUp: 0 };
+  readonly #counters = { bytes: 0, done: 0, failures: 0, givenUp: 0 };
   readonly #unreadable = new Set<string>();
   readonly #shared: NodeS3Store;
   #scan: Timer | undefined;
@@ -62,12 +62,12 @@ export class S3Uploads implements Uploads {
     this.#options = options;
     this.#settings = { ...uploadSettings, ...options.settings };
     this.#files = new JobFiles(options.resources);
-    this.#shared = new NodeS3Store(options.place, { onSent: (bytes) => (this.#figures.bytes += bytes) });
+    this.#shared = new NodeS3Store(options.place, { onSent: (bytes) => (this.#counters.bytes += bytes) });
   }
 
   /** Since the start of the node; `pending` is a current value. */
-  figures(): Readings<typeof nodeMetrics.uploads> {
-    return { pending: this.#entries.size, ...this.#figures };
+  counters(): Readings<typeof nodeMetrics.uploads> {
+    return { pending: this.#entries.size, ...this.#counters };
   }
 
   /** Resumes orphaned uploads. Never fails. */
@@ -186,7 +186,7 @@ export class S3Uploads implements Uploads {
   /** A resumed upload has no component that could show a problem. */
   #work(job: Job, { resumed, webhookUrl = () => job.webhookUrl, onProblem = () => {} }: Partial<Begun> & { resumed: boolean }): Upload {
     const { log, resources, allowPrivate } = this.#options;
-    const onSent = (bytes: number) => (this.#figures.bytes += bytes);
+    const onSent = (bytes: number) => (this.#counters.bytes += bytes);
     const own = job.place === null ? undefined : new S3Store(job.place, { onSent, allowPrivate });
     const upload = new FolderUpload({
       log,
@@ -197,7 +197,7 @@ export class S3Uploads implements Uploads {
       slots: this.#semaphore,
       settings: this.#settings,
       save: (folder) => this.#save(job.id, folder, webhookUrl()),
-      onFailure: () => (this.#figures.failures += 1),
+      onFailure: () => (this.#counters.failures += 1),
       onProblem,
       onRefused: (problem) => {
         job.webhookUrl = webhookUrl();
@@ -228,8 +228,8 @@ export class S3Uploads implements Uploads {
     const entry = this.#entries.get(job.id);
     this.#entries.delete(job.id);
     entry?.store?.close();
-    if (outcome === 'done') this.#figures.done += 1;
-    else if (outcome !== 'discarded') this.#figures.givenUp += 1;
+    if (outcome === 'done') this.#counters.done += 1;
+    else if (outcome !== 'discarded') this.#counters.givenUp += 1;
     // Reported before the job is deleted: rather twice with the same id than never.
     const isReported = job.told || (outcome !== 'done' && job.refused);
     if (outcome !== 'discarded' && !isReported) this.#tell(job, outcome);

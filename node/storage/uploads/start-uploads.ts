@@ -19,6 +19,6 @@ export function createUploads({ hot, metrics, closers, ...options }: UploadsCont
   const place = () => s3TargetOf(hot.current.s3);
   const uploads = new S3Uploads({ ...options, place, allowPrivate: () => hot.current.allowPrivateAddresses });
   closers.add('uploads', (ending) => uploads.close(ending.left(ending.drainTimeout) + ending.timeout(uploadTimeoutMs)));
-  metrics.collect(nodeMetrics.uploads, () => uploads.figures());
+  metrics.collect(nodeMetrics.uploads, () => uploads.counters());
   return { uploads, archive: new S3Archive(place) };
 }

@@ -128,7 +128,7 @@ export class FakeRoomInput implements RtpIngress {
     producer.paused = paused;
   }
 
-  async figures() {
+  async trackStats() {
     this.#alive();
     return [...this.#published].map((trackId) => fakeStats(this.#room, trackId));
   }
@@ -320,7 +320,7 @@ export class FakePeerMedia implements PeerMedia {
     return [...this.#transports.values()].includes(direction);
   }
 
-  async figures(most: number) {
+  async mediaStats(most: number) {
     this.#alive();
     this.measured += 1;
     const received = [...this.subscribed.keys()];

@@ -96,7 +96,7 @@ test('a slow measurement is reused ten times as long, and a failed one is repeat
     id: 'alice',
     connected: true,
     session: {
-      figures: async () => {
+      mediaStats: async () => {
         now += 500;
         measured += 1;
         if (broken) throw new ServiceError('unavailable', 'The media worker did not respond in time');
@@ -122,7 +122,7 @@ test('in a large room only some received tracks of each peer are measured', asyn
     id: `p${index}`,
     connected: true,
     session: {
-      figures: async (most: number) => {
+      mediaStats: async (most: number) => {
         asked.push(most);
         return { up: null, down: null, published: [], received: [], receivedOmitted: 7 };
       },
