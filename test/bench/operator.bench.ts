@@ -204,9 +204,9 @@ class Bench {
     return new Promise((resolve, reject) => {
       const end = () => {
         clearTimeout(timer);
-        this.#seen.delete(look);
+        this.#seen.delete(check);
       };
-      const look = (room: Stored<Room>) => {
+      const check = (room: Stored<Room>) => {
         if (!holds(room)) return;
         end();
         resolve();
@@ -215,7 +215,7 @@ class Bench {
         end();
         reject(new Error(`not seen within ${timeoutMs} ms:\n${this.#stage.operator.output.slice(-3_000)}`));
       }, timeoutMs);
-      this.#seen.add(look);
+      this.#seen.add(check);
     });
   }
 }

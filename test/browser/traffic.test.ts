@@ -41,14 +41,14 @@ test('traffic counters of a node equal the bytes of browsers and keep them after
     const near = (count: number, key: 'sent' | 'received') => count > before[key] * 0.97 && count < after[key] * 1.03;
     return { agree: near(counted.ingress, 'sent') && near(counted.egress, 'received'), before, counted, after };
   };
-  let figures = await compare();
+  let counters = await compare();
   // Sent bytes wait in a socket while the other side is delayed: a tenth of a second is three percent of the total by now.
   const agree = async () => {
-    if (!figures.agree) figures = await compare();
-    return figures.agree;
+    if (!counters.agree) counters = await compare();
+    return counters.agree;
   };
-  await eventually(() => `the counters agree: ${JSON.stringify(figures)}`, agree, { every: 1 });
-  const { counted } = figures;
+  await eventually(() => `the counters agree: ${JSON.stringify(counters)}`, agree, { every: 1 });
+  const { counted } = counters;
   for (const { page } of [sender, viewer]) await page.close();
   const later = await traffic();
   assert.ok(later.ingress >= counted.ingress && later.egress >= counted.egress, JSON.stringify({ counted, later }));

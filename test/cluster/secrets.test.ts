@@ -40,7 +40,7 @@ const secret = (name: string): string => {
 /** Messages about the secrets in a text, including those created later. */
 function foundIn(text: string): string[] {
   const search = new SecretLeakScanner(Object.entries(secrets).map(([kind, value]) => ({ kind, value })));
-  search.look(text);
+  search.scan(text);
   return search.found();
 }
 

@@ -81,11 +81,11 @@ test('any node lists and replays the dead letters of all nodes, and names unresp
   const name = `holder-${process.pid}@localhost`;
   // A node that was paused for two seconds is missing in one response.
   const whole = async (path: string) => {
-    const look = async () => {
+    const check = async () => {
       const { body } = await api.get(path);
       return body.incomplete.length === 0 && body;
     };
-    return eventually(`all nodes respond to ${path}`, look, { every: 20 });
+    return eventually(`all nodes respond to ${path}`, check, { every: 20 });
   };
   assert.deepEqual(
     (await whole('/webhooks/dead?roomId=one')).data.map(({ node, event }: Letter) => [node, event.type]),

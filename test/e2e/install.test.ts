@@ -146,9 +146,9 @@ test('`helm upgrade` and `helm rollback` of the operator keep live media, pods a
 
 test('a process with the user id of a node can read neither environment nor memory of its processes', async () => {
   const [pod] = await pods();
-  const look =
+  const script =
     'for each in /proc/[0-9]*; do echo "$(cat $each/comm) $(cat $each/environ 2>&1 >/dev/null | grep -c denied) $(test -r $each/mem; echo $?)"; done';
-  const lines = (await installed.kubectl('exec', pod.metadata.name, '--', 'sh', '-c', look)).split('\n');
+  const lines = (await installed.kubectl('exec', pod.metadata.name, '--', 'sh', '-c', script)).split('\n');
   for (const name of ['tini', 'MainThread', 'mediasoup-worker'])
     assert.ok(lines.includes(`${name.slice(0, 15)} 1 1`), `${name}: ${lines.join('; ')}`);
 });
@@ -158,7 +158,7 @@ test('operator and idle nodes stay within their memory limits', async () => {
   const items = (await installed.get('pods', '-l', 'app.kubernetes.io/name=mediarooms')).items.filter(
     ({ metadata }: KubeJson) => metadata.deletionTimestamp === undefined,
   );
-  const look = async (what: string, component: string, most: number) => {
+  const check = async (what: string, component: string, most: number) => {
     const { metadata, spec } = items.find(({ metadata: { labels } }: KubeJson) => labels['app.kubernetes.io/component'] === component);
     const host = installed.cluster.node(spec.nodeName);
     const before = host.podUsage(metadata.uid);
@@ -169,7 +169,7 @@ test('operator and idle nodes stay within their memory limits', async () => {
     tell(`CPU of ${what}`, (now.cpuMs - before.cpuMs) / 10, 'mcores');
     assert.ok(megabytes > 10 && megabytes < most, `${what}: ${megabytes} MB`);
   };
-  await Promise.all([look('operator', 'operator', 250), look('idle node', 'node', 400)]);
+  await Promise.all([check('operator', 'operator', 250), check('idle node', 'node', 400)]);
 });
 
 test('a second installation in another namespace works with default values and Pod Security "restricted"', async (t) => {

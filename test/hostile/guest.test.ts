@@ -50,8 +50,8 @@ async function arrange(t: TestContext, env: Environment = {}) {
   const lag = async () => (await metrics()).get('nodejs_eventloop_lag_max_seconds') ?? 0;
   /** Memory of JavaScript values, in MB: of resident memory a part stays with the process. */
   const heap = async () => {
-    const figures = await metrics();
-    return ((figures.get('nodejs_heap_size_used_bytes') ?? Number.NaN) + (figures.get('nodejs_external_memory_bytes') ?? 0)) / 2 ** 20;
+    const values = await metrics();
+    return ((values.get('nodejs_heap_size_used_bytes') ?? Number.NaN) + (values.get('nodejs_external_memory_bytes') ?? 0)) / 2 ** 20;
   };
   const health = await startHealth(await enter('a', 'healthy'), await enter('b', 'healthy'));
   const [own, slowdown] = [watchOwnLoop(t), watchSlowdown(node.pid)];
@@ -60,7 +60,7 @@ async function arrange(t: TestContext, env: Environment = {}) {
   /**
    * Stops the traffic of the healthy room and returns its stats. `isPrompt`: its delays are checked, because the host is not overloaded.
    */
-  const figures = async ({ isPrompt = true } = {}) => {
+  const healthStats = async ({ isPrompt = true } = {}) => {
     const seconds = await lag();
     const talk = await health();
     // Speaker, listener and attacker run in this process: each message is sent in one turn of its event loop and read in another.
@@ -71,7 +71,7 @@ async function arrange(t: TestContext, env: Environment = {}) {
     assert.equal(talk.got, talk.sent, 'no message of the healthy room was lost');
     return { grown: rss() - before, text };
   };
-  return { node, api, url, tokenOf, enter, listen, rss, heap, figures };
+  return { node, api, url, tokenOf, enter, listen, rss, heap, healthStats };
 }
 
 /** Two peers of a room send messages ten times per second. The returned function stops them. */
@@ -106,7 +106,7 @@ async function repeat(perSecond: number, act: () => void): Promise<void> {
 }
 
 attack(attacks.largeData, async (t) => {
-  const { enter, listen, figures } = await arrange(t);
+  const { enter, listen, healthStats } = await arrange(t);
   const listeners = await Promise.all(Array.from({ length: 100 }, (_, index) => listen(`l${index}`)));
   const guest = await enter('guest');
   for (const { seen } of listeners) seen.bytes = 0;
@@ -119,12 +119,12 @@ attack(attacks.largeData, async (t) => {
   await eventually('the guest is disconnected', send, { every: 20 });
   assert.deepEqual(await guest.closed, { code: 4429, reason: 'Too many messages' });
   assert.equal(Math.max(...listeners.map(({ seen }) => seen.bytes)), 0);
-  const { grown, text } = await figures();
+  const { grown, text } = await healthStats();
   assert.ok(grown < 200, text);
 });
 
 attack(attacks.manyData, async (t) => {
-  const { listen, figures } = await arrange(t, { SVC_RATE_LIMIT_SOCKET: 'none' });
+  const { listen, healthStats } = await arrange(t, { SVC_RATE_LIMIT_SOCKET: 'none' });
   const listeners = await Promise.all(Array.from({ length: 100 }, (_, index) => listen(`l${index}`)));
   const slow = listeners.slice(0, 10);
   for (const { socket } of slow) socket.webSocket.pause();
@@ -134,7 +134,7 @@ attack(attacks.manyData, async (t) => {
   await repeat(50, () => {
     for (const { socket } of guests) socket.post('sendData', { label: 'x', payload });
   });
-  const { grown, text } = await figures();
+  const { grown, text } = await healthStats();
   // With 4 MiB of burst and 1 MiB per second, a room of 103 gets 8 MiB per second and four seconds' worth at once.
   const seconds = 4 + elapsed() / 1000 + 1;
   const bytes = listeners.slice(10).reduce((sum, { seen }) => sum + seen.bytes, 0);
@@ -145,7 +145,7 @@ attack(attacks.manyData, async (t) => {
 });
 
 attack(attacks.memory, async (t) => {
-  const { enter, rss, heap, figures } = await arrange(t, { SVC_RATE_LIMIT_SOCKET: 'none' });
+  const { enter, rss, heap, healthStats } = await arrange(t, { SVC_RATE_LIMIT_SOCKET: 'none' });
   const random = seededRandom(21);
   const pick = <Each>(all: readonly Each[]): Each => all[Math.floor(random() * all.length)] as Each;
   const methods = ['publish', 'sendData', 'setPeerMetadata', 'setSubscription', 'trackReady', 'restartIce', 'unpublish', 'x', '__proto__'];
@@ -178,7 +178,7 @@ attack(attacks.memory, async (t) => {
     grown.push(Math.round(rss() - before));
   }
   // The subject is memory: so many requests occupy a loaded host completely.
-  const { text } = await figures({ isPrompt: false });
+  const { text } = await healthStats({ isPrompt: false });
   assert.ok(
     grown.every((each) => each < 150),
     `${grown.join()}; ${text}`,
@@ -198,7 +198,7 @@ attack(attacks.memory, async (t) => {
 });
 
 attack(attacks.costlyRequests, async (t) => {
-  const { enter, url, tokenOf, figures } = await arrange(t);
+  const { enter, url, tokenOf, healthStats } = await arrange(t);
   const guest = await enter('guest');
   let made = 0;
   const began = performance.now();
@@ -217,17 +217,17 @@ attack(attacks.costlyRequests, async (t) => {
     times += 1;
   });
   assert.ok(times <= 20 + (since() / 1000) * 5 + 2, `joined ${times} times`);
-  await figures();
+  await healthStats();
 });
 
 attack(attacks.metadata, async (t) => {
-  const { enter, figures } = await arrange(t);
+  const { enter, healthStats } = await arrange(t);
   const witness = await enter('witness');
   const guest = await enter('guest');
   const began = performance.now();
   let count = 0;
   await repeat(40, () => guest.post('setPeerMetadata', { metadata: { count: ++count } }));
-  await figures();
+  await healthStats();
   const seen = witness.events('peerMetadataUpdated').length;
   const seconds = (performance.now() - began) / 1000;
   assert.ok(seen >= 2 && seen <= seconds + 2, `${seen} changes in ${seconds} s`);
@@ -235,10 +235,10 @@ attack(attacks.metadata, async (t) => {
 
 attack(attacks.webhooks, async (t) => {
   const receiver = await startReceiver(t, reject(500));
-  const { api, url, tokenOf, figures } = await arrange(t, { SVC_WEBHOOK_URLS: receiver.url, SVC_PENDING_MAX_BYTES: String(64 * 1024) });
+  const { api, url, tokenOf, healthStats } = await arrange(t, { SVC_WEBHOOK_URLS: receiver.url, SVC_PENDING_MAX_BYTES: String(64 * 1024) });
   const token = await tokenOf('guest');
   for (let times = 0; times < 15; times += 1) assert.ok((await PeerSocket.enter(url, token, { takeover: true })).welcome.ok);
-  await figures();
+  await healthStats();
   const { status, body } = await api.get('/webhooks/dead');
   assert.equal(status, 200, JSON.stringify(body));
   const rooms = new Set((body.data as { event: { roomId: string } }[]).map(({ event }) => event.roomId));
@@ -246,7 +246,7 @@ attack(attacks.webhooks, async (t) => {
 });
 
 attack(attacks.sctp, async (t) => {
-  const { enter, url, tokenOf, figures } = await arrange(t);
+  const { enter, url, tokenOf, healthStats } = await arrange(t);
   const none = await PeerSocket.enter(url, await tokenOf('none', 'evil', { publish: [], data: false }));
   const some = await enter('some');
   for (const direction of ['send', 'recv']) {
@@ -257,13 +257,13 @@ attack(attacks.sctp, async (t) => {
     assert.equal(await sctpOf(some, {}), false);
     assert.equal(await sctpOf(some, { sctp: true }), true);
   }
-  await figures();
+  await healthStats();
 });
 
 attack(attacks.componentOptions, async (t) => {
   const resources = await makeResources(t);
   await makeTone(join(resources, 'file_component_sources', 'secret-name.ogg'), 440, 30);
-  const { api, enter, figures } = await arrange(t, { SVC_COMPONENTS_USED: 'file', SVC_RESOURCES_BASE_PATH: resources });
+  const { api, enter, healthStats } = await arrange(t, { SVC_COMPONENTS_USED: 'file', SVC_RESOURCES_BASE_PATH: resources });
   const before = await enter('before');
   const added = await api.post('/room/evil/component', {
     type: 'file',
@@ -276,5 +276,5 @@ attack(attacks.componentOptions, async (t) => {
   const [component = {}] = (after.welcome.data?.components ?? assert.fail()) as Record<string, unknown>[];
   assert.deepEqual(Object.keys(component).sort(), ['id', 'state', 'tracks', 'type']);
   for (const socket of [before, after]) assert.doesNotMatch(JSON.stringify(socket.frames), /secret-name|key-of-owner/);
-  await figures();
+  await healthStats();
 });

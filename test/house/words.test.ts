@@ -18,7 +18,7 @@ const inNames: readonly (readonly [words: RegExp, instead: string])[] = [
   [/[tT]elephone(?!Event|-event)/, 'user agent, or phone'],
   [/^[dD]oubt(?:s|ed|ing)?(?=[A-Z]|$)/, 'suspect; failure detector, probe'],
   [/[rR]ehears/, 'dryRun…'],
-  [/Figures/, '…Stats or …Counters'],
+  [/^figures$|Figures/, '…Stats or …Counters'],
   [/[lL]eftover|^Left(?=[A-Z])/, 'Orphaned…'],
   [/[mM]istake/, 'error'],
   [/^(?:un)?told(?=[A-Z]|$)|Told(?=[A-Z]|$)/, 'reported, notified'],
@@ -32,7 +32,7 @@ const inNames: readonly (readonly [words: RegExp, instead: string])[] = [
   [/^beside(?=[A-Z]|$)/, 'neighbors, sibling'],
   [/^empt(?:ied|ies)(?=[A-Z]|$)|Emptied/, 'drained'],
   [/^goesOn|comesTo(?=[A-Z])/, 'resumes; eventually…'],
-  [/^lookAt$/, 'check…'],
+  [/^look(?:At)?$/, 'check…, scan…'],
   [/^kindName$|[uU]sedKinds?$/, 'typeName, enabledTypes: components and events have a type'],
   [/^setStage$|^standsStill$/, 'start…Fixture; waitUntil…'],
 ];

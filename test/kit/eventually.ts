@@ -23,13 +23,13 @@ const maxAnswerMs = 4_000;
 /**
  * Polls at once, then on each event of `wakes`, and at least every `every` milliseconds.
  * @param what condition in the failure message: a text, or a function that creates it from the final state
- * @param look the poll; an error that it throws ends the wait. One poll may take as long as the timeout.
+ * @param check the poll; an error that it throws ends the wait. One poll may take as long as the timeout.
  * @returns the first truthy result
  * @throws AssertionError after the timeout, with `what`, the duration and the last result
  */
 export async function eventually<Answer>(
   what: string | (() => string | Promise<string>),
-  look: () => Answer | Promise<Answer>,
+  check: () => Answer | Promise<Answer>,
   { within = 60_000, every = 50, wakes }: EventuallyOptions = {},
 ): Promise<Truthy<Answer>> {
   let woken = Promise.withResolvers<void>();
@@ -40,7 +40,7 @@ export async function eventually<Answer>(
     for (;;) {
       // Reset before the poll, because an event during the poll may be too late for its result.
       woken = Promise.withResolvers<void>();
-      const answer = await orNothing(Promise.resolve(look()), within);
+      const answer = await orNothing(Promise.resolve(check()), within);
       if (answer === nothing) break;
       if (answer) return answer as Truthy<Answer>;
       last = answer;

@@ -56,7 +56,7 @@ export function startSearch(env: Environment): SecretLeakScanner {
 
 /** Scans a line that a node of this process wrote to a log of the test. */
 export function searchLine(line: string): void {
-  for (const search of running) search.look(line);
+  for (const search of running) search.scan(line);
 }
 
 /** Ends a scan. Throws a message for every kind of secret that was found; it contains no secret. */
@@ -68,5 +68,5 @@ export function assertNothingFound(search: SecretLeakScanner): void {
 
 /** A log at level debug that discards its lines after the scan. */
 export function searchedLog(search: SecretLeakScanner): Log {
-  return pino({ level: 'debug', base: null, mixin: requestIdMixin, timestamp: false }, { write: (line) => search.look(line) });
+  return pino({ level: 'debug', base: null, mixin: requestIdMixin, timestamp: false }, { write: (line) => search.scan(line) });
 }

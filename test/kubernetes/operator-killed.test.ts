@@ -70,19 +70,19 @@ function keepTwo(): void {
 }
 
 async function working(): Promise<OperatorProcess> {
-  const look = async () => {
+  const check = async () => {
     keepTwo();
     const { holderIdentity } = ((await client.call(lease)).body as KubeJson).spec;
     const holder = operators.find(({ identity }) => identity === holderIdentity);
     return holder?.running && holder.output.includes('started leading') ? holder : undefined;
   };
-  return eventually(() => `one is the leader:\n${operators.map(({ output }) => output.slice(-2_000)).join('\n')}`, look, { every: 20 });
+  return eventually(() => `one is the leader:\n${operators.map(({ output }) => output.slice(-2_000)).join('\n')}`, check, { every: 20 });
 }
 
 async function untilAsDeclared(): Promise<void> {
   const isAsDeclared = (room: KubeJson) => declared.has(room.metadata.name) && isReady(room);
   let items: KubeJson[] = [];
-  const look = async () => {
+  const check = async () => {
     // On a busy machine an operator may lose its short Lease and end.
     keepTwo();
     ({ items } = (await client.call(rooms)).body as { items: KubeJson[] });
@@ -92,7 +92,7 @@ async function untilAsDeclared(): Promise<void> {
     const wrong = items.filter((room) => !isAsDeclared(room)).map(({ metadata, status }) => ({ metadata, status }));
     return `${items.length} of ${declared.size} Rooms, these not as declared: ${JSON.stringify(wrong, null, 1)}\n${fixture.operator.output}`;
   };
-  await eventually(state, look, { every: 200 });
+  await eventually(state, check, { every: 200 });
 }
 
 /** Rooms of the whole cluster as reported by one node, and the number of its rooms. */

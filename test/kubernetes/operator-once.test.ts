@@ -49,7 +49,7 @@ function writesSince(length: number): AuditEvent[] {
 }
 
 /** Runs once and asserts that nothing was changed. */
-async function look(env: Record<string, string> = {}): Promise<{ code: number; shown: string; writes: AuditEvent[] }> {
+async function runOnce(env: Record<string, string> = {}): Promise<{ code: number; shown: string; writes: AuditEvent[] }> {
   const objects = await restingVersions();
   const length = audit.length;
   const before = { objects, rooms: (await (await fixture.api('media-0')).get('/room')).body };
@@ -67,7 +67,7 @@ async function look(env: Record<string, string> = {}): Promise<{ code: number; s
 }
 
 test('without changes it prints nothing and exits with 0', async () => {
-  const { code, shown } = await look();
+  const { code, shown } = await runOnce();
   assert.equal(shown, '');
   assert.equal(code, 0);
 });
@@ -85,7 +85,7 @@ test('planned creations, changes and deletions are printed as a diff without Sec
   const labels = { 'app.kubernetes.io/managed-by': 'mediarooms-operator' };
   await fixture.kubectl('patch', 'service', 'stray', '-p', JSON.stringify({ metadata: { labels, ownerReferences: [owner] } }));
 
-  const { code, shown, writes } = await look();
+  const { code, shown, writes } = await runOnce();
   const lines = shown.split('\n');
   assert.equal(code, 1, shown);
   for (const line of [
@@ -115,7 +115,7 @@ test('for a new MediaCluster the first objects and its pods are printed', async 
   for (const place of ['serviceaccounts/default', 'configmaps/kube-root-ca.crt'])
     await fixture.server.waitFor(place, `/api/v1/namespaces/fresh/${place}`);
   await fixture.server.apply([smallCluster('stage', { replicas: 2 }, 'fresh'), room('early', {}, 'fresh')]);
-  const { code, shown } = await look({ OPERATOR_WATCH_NAMESPACES: 'fresh' });
+  const { code, shown } = await runOnce({ OPERATOR_WATCH_NAMESPACES: 'fresh' });
   assert.equal(code, 1);
   for (const made of [
     'Pod fresh/stage-0',
@@ -137,7 +137,7 @@ test('an operator afterwards performs the printed changes, and then no changes a
   await fixture.waitFor('mediaClusters', 'media', (cluster) => isAvailable(cluster) && cluster.status.rooms === 2);
   assert.equal(await fixture.get('services', 'stray'), undefined);
   await operator.stop();
-  const { code, shown } = await look();
+  const { code, shown } = await runOnce();
   assert.equal(shown, '');
   assert.equal(code, 0);
 });

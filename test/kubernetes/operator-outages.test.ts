@@ -54,11 +54,11 @@ test('during an API server outage of a minute nothing on the nodes changes, and 
 
   await server.stopApiServer();
   assert.equal((await api.delete('/room/ended')).status, 204);
-  const look = async () => {
+  const check = async () => {
     const { body } = await api.get('/room');
     assert.deepEqual(body.data.map(({ id }: { id: string }) => id).sort(), ['changed', 'live', 'removed']);
   };
-  await keepDoing(away, look, 5_000);
+  await keepDoing(away, check, 5_000);
   assert.equal(anna.webSocket.readyState, WebSocket.OPEN);
   await server.compactEtcd();
   await server.startApiServer();

@@ -54,11 +54,11 @@ function usedBy(calls: readonly AuditedCall[]): string[] {
 /** Retries, because RBAC rules become effective a moment after they were written. */
 async function becomes(run: () => Promise<CommandResult>, as: (result: CommandResult) => boolean): Promise<CommandResult> {
   let result: CommandResult | undefined;
-  const look = async () => {
+  const check = async () => {
     result = await run();
     return as(result) ? result : undefined;
   };
-  return eventually(() => `the rules are effective: ${JSON.stringify(result)}`, look, { every: 1 });
+  return eventually(() => `the rules are effective: ${JSON.stringify(result)}`, check, { every: 1 });
 }
 
 /** Waits until all rules are effective, checked by the administrator, so that the account itself has sent no request. */

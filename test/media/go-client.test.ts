@@ -48,17 +48,17 @@ async function startClient(t: TestContext, node: StartedNode, api: ApiClient, sa
   });
   const lines: string[] = [];
   const looking = new Set<() => void>();
-  const look = () => {
+  const check = () => {
     for (const each of looking) each();
   };
   for (const input of [child.stdout, child.stderr]) {
     createInterface({ input }).on('line', (line) => {
       lines.push(line);
-      look();
+      check();
     });
   }
   const ended = once(child, 'close').then(([code]) => {
-    look();
+    check();
     return code as number | null;
   });
   t.after(async () => {

@@ -15,11 +15,11 @@ const dashboardSchema = z.object({ panels: z.array(z.object({ title: z.string(),
 /** Resolves when the expression has exactly this value. */
 async function sees(prometheus: Prometheus, expression: string, expected: number): Promise<void> {
   let last: number | undefined;
-  const look = async () => {
+  const check = async () => {
     last = await single(prometheus, expression);
     return last === expected;
   };
-  await eventually(() => `${expression} is ${expected}, not ${last}`, look, { every: scrapePause });
+  await eventually(() => `${expression} is ${expected}, not ${last}`, check, { every: scrapePause });
 }
 
 async function single(prometheus: Prometheus, expression: string): Promise<number | undefined> {
@@ -84,7 +84,7 @@ test('Prometheus evaluates every query of the dashboard with the values of the n
   const prometheus = await Prometheus.start(t, [host]);
   await sees(prometheus, 'count_over_time(svc_rooms[1m]) >= bool 3', 1);
   const { panels } = dashboardSchema.parse(JSON.parse(readFileSync(join(monitoring, 'grafana-dashboard.json'), 'utf8')));
-  const look = async () => {
+  const check = async () => {
     const empty: string[] = [];
     for (const { title, targets } of panels) {
       const answers = await Promise.all(
@@ -105,7 +105,7 @@ test('Prometheus evaluates every query of the dashboard with the values of the n
   const expected = ['HTTP errors'];
   let empty: string[] = [];
   const isWhole = async () => {
-    empty = await look();
+    empty = await check();
     return empty.length <= expected.length;
   };
   // A scrape of more than its interval leaves no data until the next one.

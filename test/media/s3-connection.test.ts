@@ -18,7 +18,7 @@ test('a connection that breaks before the response is retried for reads and repo
   };
   await store.putText('a/b', 'data is saved', t.signal);
 
-  const look = async () => assert.equal((await store.head('a/b', t.signal))?.size, 13);
+  const check = async () => assert.equal((await store.head('a/b', t.signal))?.size, 13);
   const read = async () => assert.equal(await text(await store.read('a/b', { start: 5, end: 6 }, t.signal, 10_000)), 'is');
   const list = async () =>
     assert.deepEqual(
@@ -27,7 +27,7 @@ test('a connection that breaks before the response is retried for reads and repo
     );
   const folders = async () => assert.deepEqual(await store.folders(t.signal, 10_000), ['a']);
   for (const [run, method] of [
-    [look, 'HEAD'],
+    [check, 'HEAD'],
     [read, 'GET'],
     [list, 'GET'],
     [folders, 'GET'],

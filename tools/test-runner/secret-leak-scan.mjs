@@ -56,7 +56,7 @@ export class SecretLeakScanner {
   }
 
   /** @param {string} text */
-  look(text) {
+  scan(text) {
     for (const { kind, forms } of this.#secrets) {
       for (const form of forms) {
         const at = text.indexOf(form);

@@ -97,7 +97,7 @@ export async function runTestFile({ file, testTimeout, fileTimeout, env, ownNetw
  */
 function result(name, code, outcome, secrets, output) {
   const search = new SecretLeakScanner(readSecrets(secrets));
-  search.look(output);
+  search.scan(output);
   const printed = search.found().map((sentence) => `${name}: ${sentence}`);
   const { counts, failures } = readOutcome(outcome);
   const { passed = 0, cancelled = 0, skipped = 0, todo = 0 } = counts;

@@ -43,9 +43,9 @@ export async function eventuallyIn<Arg, Result>(
   timeout = 60_000,
 ): Promise<NonNullable<Result>> {
   // Playwright's argument types are too deep for generics.
-  const look = async () => (await page.evaluate(ask as (arg: unknown) => Result, arg)) as Result;
+  const check = async () => (await page.evaluate(ask as (arg: unknown) => Result, arg)) as Result;
   const what = async () => `${ask} with ${JSON.stringify(arg)}\n${await pageState(page)}`;
-  return eventually(what, look, { within: timeout, every: 100 });
+  return eventually(what, check, { within: timeout, every: 100 });
 }
 
 /** Diagnostics for a failure: text of the page, and size, state, time and tracks of its videos. */

@@ -48,12 +48,12 @@ export class ClusterFixture {
   /** Polls until the object matches. @throws with its last state, and the end of the log of the operator */
   async waitFor(kind: Kind, name: string, is: (object: KubeJson) => boolean, withinMs = 60_000, namespace = 'default'): Promise<KubeJson> {
     let found: KubeJson;
-    const look = async () => {
+    const check = async () => {
       found = await this.get(kind, name, namespace);
       return is(found);
     };
     const state = () => `${kind} ${name} matches: ${JSON.stringify(found, null, 1)}\n${this.operator.output.slice(-4_000)}`;
-    await eventually(state, look, { within: withinMs });
+    await eventually(state, check, { within: withinMs });
     return found;
   }
 

@@ -22,12 +22,12 @@ export type Kubectl = (args: readonly string[], options?: KubectlOptions) => Pro
 export function kubectlOf(program: string, kubeconfig: string, cache: string): Kubectl {
   return async (args, { input = '', kubeconfig: other = kubeconfig, timeoutMs = defaultTimeout } = {}) => {
     const env = { PATH: '/usr/bin:/bin', HOME: cache, KUBECONFIG: other, KUBECACHEDIR: cache };
-    const look = async () => {
+    const check = async () => {
       const result = await runCommand([program, ...args], { input, env, timeoutMs, mayFail: true });
       // `kubectl wait` of a CRD that is too new to have conditions.
       return !result.stderr.includes('.status.conditions accessor error') && result;
     };
-    return await eventually('the CRD has conditions', look, { within: 2 * timeoutMs });
+    return await eventually('the CRD has conditions', check, { within: 2 * timeoutMs });
   };
 }
 

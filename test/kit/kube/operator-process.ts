@@ -62,13 +62,13 @@ export class OperatorProcess {
 
   /** Waits until its output matches. @throws with the output after the timeout */
   async says(what: RegExp, withinMs = startTimeoutMs): Promise<void> {
-    const look = () => {
+    const check = () => {
       const ended = this.#child.end !== undefined;
       if (what.test(this.output)) return true;
       if (ended) throw new Error(`the operator ended:\n${this.#child.tail()}`);
       return false;
     };
-    await eventually(() => `the operator logs ${what}\n${this.#child.tail()}`, look, { within: withinMs, every: 20 });
+    await eventually(() => `the operator logs ${what}\n${this.#child.tail()}`, check, { within: withinMs, every: 20 });
   }
 
   /** SIGTERM by default; SIGKILL after 60 s. */

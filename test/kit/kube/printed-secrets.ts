@@ -40,7 +40,7 @@ export class PrintedSecrets {
     for (const { text } of texts) assertNoneMarked(text);
     const found = texts.flatMap(({ who, text }) => {
       const search = new SecretLeakScanner(secrets);
-      search.look(text);
+      search.scan(text);
       return search.found().map((sentence) => `${who}: ${sentence}`);
     });
     if (found.length > 0) throw new Error(`The output contains secrets:\n${found.join('\n')}`);

@@ -134,13 +134,13 @@ export class RoomFixture {
   /** undefined if it does not exist. */
   async object(path: string): Promise<KubeJson> {
     let last: { status: number; body: unknown } | undefined;
-    const look = async () => {
+    const check = async () => {
       const { status, body } = await this.server.client.call(path);
       last = { status, body };
       // A busy or starting API server returns these.
       return status !== 429 && status < 500 && last;
     };
-    const { status, body } = await eventually(() => `${path} has a response: ${JSON.stringify(last)}`, look, { every: 100 });
+    const { status, body } = await eventually(() => `${path} has a response: ${JSON.stringify(last)}`, check, { every: 100 });
     if (status === 200) return body;
     if (status === 404) return undefined;
     throw new Error(`${path}: ${status} ${JSON.stringify(body)}`);
@@ -149,11 +149,11 @@ export class RoomFixture {
   /** Waits until the Room matches. @throws with its last state after the timeout */
   async waitFor(name: string, wanted: (room: KubeJson) => boolean, namespace = 'default'): Promise<KubeJson> {
     let room: KubeJson;
-    const look = async () => {
+    const check = async () => {
       room = await this.room(name, namespace);
       return wanted(room);
     };
-    await eventually(() => `Room ${name} matches: ${JSON.stringify(room?.status ?? room, null, 1)}`, look, { every: 20 });
+    await eventually(() => `Room ${name} matches: ${JSON.stringify(room?.status ?? room, null, 1)}`, check, { every: 20 });
     return room;
   }
 

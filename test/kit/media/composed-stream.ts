@@ -94,13 +94,13 @@ export class TestComposer {
 
   /** The first matching report, past or future. */
   heard<Type extends Report['type']>(type: Type, holds: (report: ReportOf<Type>) => boolean = () => true): Promise<ReportOf<Type>> {
-    const look = () => {
+    const check = () => {
       const found = this.reports.find((report): report is ReportOf<Type> => report.type === type && holds(report as ReportOf<Type>));
       if (!found && this.exits.length > 0) throw new Error(`It ended: ${this.exits[0]}`);
       return found;
     };
     const what = () => `a report ${type} arrives, after ${JSON.stringify(this.reports.slice(-3))}`;
-    return eventually<ReportOf<Type> | undefined>(what, look, { wakes: emits(this.#events, 'told') });
+    return eventually<ReportOf<Type> | undefined>(what, check, { wakes: emits(this.#events, 'told') });
   }
 
   /** Announces RTP of an external source. @returns its number */

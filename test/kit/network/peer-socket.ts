@@ -93,12 +93,12 @@ export class PeerSocket {
 
   /** The first matching frame from that one on, past or future. */
   #wait(matches: (frame: Frame) => boolean, from: number): Promise<Frame> {
-    const look = () => {
+    const check = () => {
       const found = this.frames.slice(from).find(matches);
       if (!found && this.webSocket.readyState === WebSocket.CLOSED) throw new Error('the socket is closed');
       return found;
     };
     const what = () => `the frame arrives; received are ${JSON.stringify(this.frames).slice(0, 2_000)}`;
-    return eventually(what, look, { within: timeoutMs, wakes: emits(this.webSocket, 'message', 'close') });
+    return eventually(what, check, { within: timeoutMs, wakes: emits(this.webSocket, 'message', 'close') });
   }
 }

@@ -10,7 +10,7 @@ export type CpuStarvationWatch = { begin: () => void; seen: () => CpuStarvation 
 
 /** Milliseconds. */
 const turn = 10;
-const look = 100;
+const sampleMs = 100;
 
 /** Indexes of the memory shared with the thread. */
 const [stop, waited, full] = [0, 1, 2];
@@ -44,7 +44,7 @@ function watch(shared: Int32Array): void {
     const now = performance.now();
     most(waited, now - last - turn);
     last = now;
-    if (now - lookedAt < look) continue;
+    if (now - lookedAt < sampleMs) continue;
     lookedAt = now;
     const before = idle;
     idle = idleTime();

@@ -130,9 +130,9 @@ class Lines {
     this.#ended = true;
   }
 
-  #eventually<Answer>(what: string, look: () => Answer) {
+  #eventually<Answer>(what: string, check: () => Answer) {
     const lookUntilEnd = () => {
-      const found = look();
+      const found = check();
       if (!found && this.#ended) throw new Error(`erl exited:\n${this.text}`);
       return found;
     };

@@ -54,12 +54,12 @@ export async function startExample(
     await ended;
   });
   const says = (pattern: RegExp) => {
-    const look = () => {
+    const check = () => {
       const found = pattern.exec(output());
       if (!found && over) throw new Error(`The example exited without printing ${pattern}:\n${output()}`);
       return found;
     };
-    return eventually(() => `the example prints ${pattern}:\n${output()}`, look, { within: timeoutMs });
+    return eventually(() => `the example prints ${pattern}:\n${output()}`, check, { within: timeoutMs });
   };
   return { says, output, ended };
 }

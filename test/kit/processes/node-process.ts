@@ -56,7 +56,7 @@ export async function startNodeProcess(scope: Scope, env: Environment = {}, opti
     rmSync(resources, { recursive: true, force: true });
   });
   checkLast(scope, () => {
-    search.look(text);
+    search.scan(text);
     assertNothingFound(search);
     assertNoneMarked(text);
   });
@@ -106,7 +106,7 @@ export async function runNodeToEnd(
   const timer = setTimeout(() => child.kill('SIGKILL'), endTimeoutMs);
   const { code } = await waitForEnd(child);
   clearTimeout(timer);
-  search.look(output);
+  search.scan(output);
   assertNothingFound(search);
   return { code, output };
 }

@@ -72,9 +72,9 @@ export class Prometheus {
 async function addressOf(child: ChildProcess): Promise<string> {
   let said = '';
   for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', (text: string) => (said += text));
-  const look = () => {
+  const check = () => {
     if ((child.exitCode ?? child.signalCode) !== null) throw new Error(`Prometheus exited with code ${child.exitCode}:\n${said}`);
     return listening.exec(said)?.[1];
   };
-  return eventually(() => `Prometheus listens:\n${said.slice(-10_000)}`, look, { within: startTimeoutMs });
+  return eventually(() => `Prometheus listens:\n${said.slice(-10_000)}`, check, { within: startTimeoutMs });
 }

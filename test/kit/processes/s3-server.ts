@@ -50,11 +50,11 @@ export async function startS3Server(
   const start = async () => {
     const own = ['--access', keys.accessKeyId, '--secret', keys.secretAccessKey, '--port', `${address}:${port}`, '--keep-alive', '--quiet'];
     child = new Child([versitygw, ...own, 'posix', '--sidecar', metadata, data], { log: join(folder, 'log'), env: {}, wrap });
-    const look = async () => {
+    const check = async () => {
       if (child?.end) throw new Error(`the S3 server did not start:\n${child.tail()}`);
       return answers(address, port);
     };
-    await eventually(() => `the S3 server responds:\n${child?.tail()}`, look, { every: 20 });
+    await eventually(() => `the S3 server responds:\n${child?.tail()}`, check, { every: 20 });
   };
   const stop = async () => {
     await child?.stop();

@@ -61,11 +61,11 @@ export class Kamailio {
       wrap: this.#place.wrap,
     });
     this.#child = child;
-    const look = async () => {
+    const check = async () => {
       if (child.end) throw new Error(`Kamailio did not start: ${child.tail()}`);
       return takes(this.#place.address, this.port);
     };
-    await eventually(() => `Kamailio accepts connections: ${child.tail()}`, look);
+    await eventually(() => `Kamailio accepts connections: ${child.tail()}`, check);
   }
 
   async stop(): Promise<void> {

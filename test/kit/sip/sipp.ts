@@ -81,12 +81,12 @@ export class Sipp {
 
   /** Resolves when its port is bound. */
   async listening(): Promise<void> {
-    const look = async () => {
+    const check = async () => {
       if (await holds(this.#place, this.#port)) return true;
       if (this.#child.end) throw new Error(`SIPp did not start: ${this.#child.tail()}`);
       return false;
     };
-    await eventually('SIPp has bound its port', look, { every: 20 });
+    await eventually('SIPp has bound its port', check, { every: 20 });
   }
 
   /** Simulates a crash of its machine: it sends nothing more. */

@@ -37,13 +37,13 @@ test('an event triggers a poll before the next interval', async () => {
 test('an event during a poll triggers another poll', async () => {
   const source = new EventEmitter();
   let holds = false;
-  const look = async () => {
+  const check = async () => {
     const answer = holds;
     holds = true;
     source.emit('change');
     return answer;
   };
-  assert.equal(await eventually('it holds', look, { every: 3_600_000, wakes: emits(source, 'change') }), true);
+  assert.equal(await eventually('it holds', check, { every: 3_600_000, wakes: emits(source, 'change') }), true);
 });
 
 test('a timeout reports the condition, the duration and the last value', async () => {
@@ -72,8 +72,8 @@ test('a poll that never returns fails after the timeout', async () => {
 
 test('an error thrown by a poll ends the wait', async () => {
   const source = new EventEmitter();
-  const look = async () => assert.fail('it crashed');
-  await assert.rejects(eventually('it runs', look, { wakes: emits(source, 'change') }), { message: 'it crashed' });
+  const check = async () => assert.fail('it crashed');
+  await assert.rejects(eventually('it runs', check, { wakes: emits(source, 'change') }), { message: 'it crashed' });
   assert.equal(source.listenerCount('change'), 0);
 });
 

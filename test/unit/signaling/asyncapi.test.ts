@@ -85,7 +85,7 @@ test('the schemas of the document accept the same messages as the sockets', () =
 
 test('every object has its fields in the document, except application data', () => {
   const open: string[] = [];
-  const look = (node: unknown, path: string): void => {
+  const visit = (node: unknown, path: string): void => {
     if (typeof node !== 'object' || node === null) return;
     const { type, properties, additionalProperties } = node as Record<string, unknown>;
     if (
@@ -94,9 +94,9 @@ test('every object has its fields in the document, except application data', () 
       (typeof additionalProperties !== 'object' || Object.keys(additionalProperties ?? {}).length === 0)
     )
       open.push(path);
-    for (const [key, child] of Object.entries(node)) look(child, `${path}/${key}`);
+    for (const [key, child] of Object.entries(node)) visit(child, `${path}/${key}`);
   };
-  look(document.components, '');
+  visit(document.components, '');
   assert.deepEqual(open, []);
 });
 

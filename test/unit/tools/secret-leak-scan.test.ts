@@ -18,7 +18,7 @@ const secrets = [
 
 function found(text: string): string[] {
   const search = new SecretLeakScanner(secrets);
-  search.look(text);
+  search.scan(text);
   return search.found();
 }
 

@@ -138,14 +138,14 @@ export class Cluster {
   /** Polls until the result is truthy. @throws with the last result after the timeout */
   async until<T>(what: string, ask: () => Promise<T>, timeoutMs = 60_000): Promise<NonNullable<T>> {
     let failed: unknown;
-    const look = async () => {
+    const check = async () => {
       failed = undefined;
       return ask().catch((error: unknown) => {
         failed = error;
         return undefined;
       });
     };
-    return eventually(async () => `${what}: ${failed ?? 'not yet'}\n${await this.#state()}`, look, { within: timeoutMs, every: 100 });
+    return eventually(async () => `${what}: ${failed ?? 'not yet'}\n${await this.#state()}`, check, { within: timeoutMs, every: 100 });
   }
 
   /** Waits until all Kubernetes nodes report Ready. */

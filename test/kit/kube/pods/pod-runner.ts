@@ -113,13 +113,13 @@ export class PodRunner {
 
   /** Waits until a pod matches. @throws after the timeout, with its last status and output */
   async waitForPod(name: string, is: (pod: Pod) => boolean = isReady, namespace = 'default', withinMs = timeoutMs): Promise<Pod> {
-    const look = () => {
+    const check = () => {
       const pod = this.#pods.get(name, namespace);
       return pod && is(pod) ? pod : undefined;
     };
     const state = () =>
       `pod ${name}: ${JSON.stringify(this.#pods.get(name, namespace)?.status)}\n${this.logOf(name, namespace).slice(-3_000)}`;
-    return eventually(state, look, { within: withinMs });
+    return eventually(state, check, { within: withinMs });
   }
 
   /** Output of its process since the last start; empty if none runs. */

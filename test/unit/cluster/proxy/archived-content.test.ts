@@ -26,13 +26,13 @@ class MemoryArchive implements RecordingArchive {
   down = false;
 
   async open({ folder, file }: ContentRequest) {
-    this.#look(`${folder}/${file}`);
+    this.#check(`${folder}/${file}`);
     if (![...this.kept].some((second) => idOf(second) === folder)) return undefined;
     return { status: 200, headers: {}, body: Readable.from(['archived']) };
   }
 
   async list() {
-    this.#look('list');
+    this.#check('list');
     return [...this.kept].map(idOf);
   }
 
@@ -41,11 +41,11 @@ class MemoryArchive implements RecordingArchive {
   }
 
   async remove(id: string) {
-    this.#look(`remove ${id}`);
+    this.#check(`remove ${id}`);
     return [...this.kept].some((second) => idOf(second) === id && this.kept.delete(second));
   }
 
-  #look(what: string): void {
+  #check(what: string): void {
     this.asked.push(what);
     if (this.down) throw new ServiceError('unavailable', 'The recordings in S3 cannot be read: it is down');
   }

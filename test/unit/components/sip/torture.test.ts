@@ -48,13 +48,13 @@ async function stage(t: TestContext): Promise<Stage> {
     const probe = `OPTIONS sip:room@127.0.0.1 SIP/2.0\r\nVia: SIP/2.0/UDP 127.0.0.1;branch=z9hG4bK${id};rport\r\nFrom: <sip:p@e>;tag=1\r\nTo: <sip:room@127.0.0.1>\r\nCall-ID: ${id}\r\nCSeq: 1 OPTIONS\r\nContent-Length: 0\r\n\r\n`;
     const answered = () => came.some((text) => text.includes(`Call-ID: ${id}\r\n`));
     let looks = 0;
-    const look = () => {
+    const check = () => {
       // A full socket buffer drops packets.
       if (looks % 50 === 0) send(probe);
       looks += 1;
       return answered();
     };
-    await eventually('it answers', look, { every: 5 });
+    await eventually('it answers', check, { every: 5 });
     const others = came.filter((text) => !text.includes('Call-ID: probe-'));
     came = [];
     return others;

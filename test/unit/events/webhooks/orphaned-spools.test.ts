@@ -32,7 +32,7 @@ function elsewhere(base: string, name: string): { path: string; touch: (second: 
   return { path, touch: (second) => utimesSync(join(path, 'owner'), second, second) };
 }
 
-function look(base: string, options: Partial<OrphanedSpoolsOptions> = {}) {
+function scan(base: string, options: Partial<OrphanedSpoolsOptions> = {}) {
   const taken: string[][] = [];
   const spools = new OrphanedSpools({
     log: silentLog(),
@@ -88,7 +88,7 @@ describe('a spool of another node', () => {
   it('is left alone while that node lives, and taken over after it ended', async (t) => {
     const base = await left(t, 'live@host');
     const live = await SpoolFolder.take(base, 'live@host');
-    const { spools, taken } = look(base);
+    const { spools, taken } = scan(base);
     await spools.scan();
     assert.deepEqual(taken, []);
     await live.close();
@@ -103,7 +103,7 @@ describe('a spool of another node', () => {
   it('on another host is taken over only after three minutes without heartbeat', async (t) => {
     const base = tempFolder(t);
     let now = 0;
-    const { spools, taken } = look(base, { now: () => now });
+    const { spools, taken } = scan(base, { now: () => now });
     const { path, touch } = elsewhere(base, 'far@host');
     for (let second = 0; second < 600; second += 30) {
       now = second * 1000;
@@ -122,7 +122,7 @@ describe('a spool of another node', () => {
 
   it('is not deleted if its node restarts on another host meanwhile', async (t) => {
     const base = await left(t, 'old@host');
-    const { spools } = look(base, {
+    const { spools } = scan(base, {
       take: async () => {
         elsewhere(base, 'old@host');
         return 'spooled';
@@ -136,7 +136,7 @@ describe('a spool of another node', () => {
   it('is kept if its deliveries are in memory only, and taken over once', async (t) => {
     const base = await left(t, 'old@host');
     let times = 0;
-    const { spools } = look(base, {
+    const { spools } = scan(base, {
       take: async () => {
         times += 1;
         return 'memory';
@@ -147,7 +147,7 @@ describe('a spool of another node', () => {
     assert.equal(times, 1);
     assert.equal(await SpoolFolder.tryTake(join(base, 'old@host')), undefined, 'no other process takes it over meanwhile');
     await spools.close();
-    const again = look(base);
+    const again = scan(base);
     await again.spools.scan();
     assert.deepEqual(again.taken, [['one-1', 'one-2']]);
     await again.spools.close();
@@ -157,7 +157,7 @@ describe('a spool of another node', () => {
     const base = await left(t, 'c@host');
     mkdirSync(join(base, 'a@host', 'dead-letters.jsonl'), { recursive: true });
     writeFileSync(join(base, 'b-file'), '');
-    const { spools, taken } = look(base);
+    const { spools, taken } = scan(base);
     await spools.scan();
     assert.deepEqual(taken, [['one-1', 'one-2']]);
     assert.ok(existsSync(join(base, 'a@host')));

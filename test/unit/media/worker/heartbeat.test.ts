@@ -5,7 +5,7 @@ import { Heartbeat } from '../../../../node/media/worker/heartbeat.ts';
 
 test('a responsive worker is probed repeatedly', () => {
   const heartbeat = new Heartbeat();
-  for (let look = 0; look < 5; look += 1) {
+  for (let poll = 0; poll < 5; poll += 1) {
     assert.equal(heartbeat.check(), 'ask');
     heartbeat.answered();
   }
@@ -22,7 +22,7 @@ test('a silent worker is dead at the third check after the probe, 6 s later', ()
 test('a worker is alive while it answers any request, however late the probe is answered', () => {
   const heartbeat = new Heartbeat();
   heartbeat.check();
-  for (let look = 0; look < 10; look += 1) {
+  for (let poll = 0; poll < 10; poll += 1) {
     assert.notEqual(heartbeat.check(), 'dead');
     assert.notEqual(heartbeat.check(), 'dead');
     heartbeat.heard();

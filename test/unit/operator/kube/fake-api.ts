@@ -52,7 +52,7 @@ export async function startFakeApi(
         at: performance.now(),
       };
       asked.push(one);
-      for (const look of [...waiting]) look();
+      for (const check of [...waiting]) check();
       void answer(one, response);
     });
   });
@@ -70,14 +70,14 @@ export async function startFakeApi(
     cutAll: () => server.closeAllConnections(),
     until: (count) =>
       new Promise((resolve) => {
-        const look = () => {
+        const check = () => {
           const one = asked[count - 1];
           if (!one) return;
-          waiting.delete(look);
+          waiting.delete(check);
           resolve(one);
         };
-        waiting.add(look);
-        look();
+        waiting.add(check);
+        check();
       }),
   };
 }

@@ -39,7 +39,7 @@ async function start(t: TestContext, script: Script, options: Partial<ReflectorO
   const { log, of } = recordedLog();
   const tell = (text: string) => {
     notified.push(text);
-    for (const look of [...listeners]) look();
+    for (const check of [...listeners]) check();
   };
   const reflector = new Reflector<KubeObject>({
     client,
@@ -61,13 +61,13 @@ async function start(t: TestContext, script: Script, options: Partial<ReflectorO
   /** Resolves after that number of changes. */
   const notifiedTimes = (count: number) =>
     new Promise<void>((resolve) => {
-      const look = () => {
+      const check = () => {
         if (notified.length < count) return;
-        listeners.delete(look);
+        listeners.delete(check);
         resolve();
       };
-      listeners.add(look);
-      look();
+      listeners.add(check);
+      check();
     });
   return {
     api,
