@@ -25,5 +25,10 @@ test('without node-av, hls, sip and rendering are rejected with one message; fil
   const [id] = (await api.get('/recording')).body.data as string[];
   const rendered = await api.post(`/recording/${id}/render`, {});
   assert.deepEqual([rendered.status, rendered.body.errors], [503, 'Rendering requires the package node-av, which is not installed']);
-  assert.doesNotMatch(node.output(), /ERR_MODULE_NOT_FOUND|"level":"(warn|error|fatal)"/);
+  // The response with status 503 is logged as an error, sometimes before this line.
+  const logged = node
+    .output()
+    .split('\n')
+    .filter((line) => !line.includes('"status":503'));
+  assert.doesNotMatch(logged.join('\n'), /ERR_MODULE_NOT_FOUND|"level":"(warn|error|fatal)"/);
 });

@@ -12,9 +12,10 @@ import { Reach } from './reach.mjs';
 const networkKits = ['network/network-namespace.ts', 'kube/cluster/cluster.ts'].map((part) => join(root, 'test', 'kit', part));
 /**
  * Matches tests that need fixed ports. Cluster nodes share the EPMD of a network, and its owner takes all names with it when it exits; nodes
- * with the environment of a pod have its ports, which another node on this computer may use.
+ * with the environment of a pod have its ports, which another node on this computer may use; and a media worker that is killed needs its own
+ * port again, which is the first free one for a node that starts meanwhile.
  */
-const needsFixedPorts = /SVC_DIST_ENABLED|defaultEpmdPort|\bcontainerEnvironment\b/;
+const needsFixedPorts = /SVC_DIST_ENABLED|defaultEpmdPort|\bcontainerEnvironment\b|\bworkers\(\)|\bpidOf\(/;
 
 /**
  * @typedef {object} Layer
