@@ -1,6 +1,7 @@
 // Invite dialog: creates a link for one guest.
 
 import { useCallback, useEffect, useRef, useState } from 'react';
+import { operationRequest } from '../api/operation-request.ts';
 import { type Api, errorMessage } from '../api/rest.ts';
 import { guestAddress } from '../router.ts';
 import { CopyCurl } from './copy-curl.tsx';
@@ -67,10 +68,7 @@ export function InviteDialog({ api, roomId, onClose }: { api: Api; roomId: strin
         <button type="button" className="button" onClick={make}>
           Create another link
         </button>
-        <CopyCurl
-          request={{ method: 'POST', path: `room/${encodeURIComponent(roomId)}/peer`, body: { type: 'webrtc' } }}
-          what="add a peer"
-        />
+        <CopyCurl request={operationRequest('addPeer', { path: { roomId }, body: { type: 'webrtc' } })} what="add a peer" />
         <span className="spacer" />
         <button type="button" className="button" data-testid="invite-close" onClick={onClose}>
           Close

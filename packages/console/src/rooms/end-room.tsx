@@ -1,4 +1,5 @@
 // End room dialog: confirms the end of a room and shows its impact.
+import { operationRequest } from '../api/operation-request.ts';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { ConfirmDialog } from '../components/dialog.tsx';
 import { plural } from '../format.ts';
@@ -18,7 +19,7 @@ export function EndRoom({ room, onClose }: { room: Pick<RoomRow, 'id' | 'present
       confirm="End room"
       busy={busy}
       problem={problem}
-      aside={<CopyCurl request={{ method: 'DELETE', path: `room/${encodeURIComponent(room.id)}` }} what={`end ${room.id}`} />}
+      aside={<CopyCurl request={operationRequest('deleteRoom', { path: { roomId: room.id } })} what={`end ${room.id}`} />}
       onConfirm={() => void end()}
       onClose={onClose}
     >

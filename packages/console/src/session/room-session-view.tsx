@@ -98,17 +98,18 @@ function Visit({ roomId, guest, getAccess, base, actions, onLeft, renderEnding, 
       />
     );
   }
+  const header = <AppHeader home={!guest}>{guest ? <ThemeButton /> : actions}</AppHeader>;
   if (visit.phase === 'over') {
     return (
       <>
-        <AppHeader home={!guest}>{guest ? <ThemeButton /> : actions}</AppHeader>
+        {header}
         <main className="middle">{renderEnding(visit.ending, { join: () => void join(), lobby: () => setVisit({ phase: 'lobby' }) })}</main>
       </>
     );
   }
   return (
     <>
-      <AppHeader home={!guest}>{guest ? <ThemeButton /> : actions}</AppHeader>
+      {header}
       <main className="middle">
         <Lobby
           roomId={roomId}

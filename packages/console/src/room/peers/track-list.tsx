@@ -51,21 +51,15 @@ export function TrackList({ tracks, originName, stats, received = [], live: { ca
                   </p>
                 </div>
                 <div className="track-actions">
-                  {track.muted ? (
-                    <RequestButton
-                      request={calls.unmute(track.id)}
-                      what={`unmute the ${what}`}
-                      action={action}
-                      onDone={refresh}
-                      testId="unmute"
-                    >
-                      Unmute
-                    </RequestButton>
-                  ) : (
-                    <RequestButton request={calls.mute(track.id)} what={`mute the ${what}`} action={action} onDone={refresh} testId="mute">
-                      Mute
-                    </RequestButton>
-                  )}
+                  <RequestButton
+                    request={track.muted ? calls.unmute(track.id) : calls.mute(track.id)}
+                    what={`${track.muted ? 'unmute' : 'mute'} the ${what}`}
+                    action={action}
+                    onDone={refresh}
+                    testId={track.muted ? 'unmute' : 'mute'}
+                  >
+                    {track.muted ? 'Unmute' : 'Mute'}
+                  </RequestButton>
                   <RequestButton
                     request={calls.unpublish(track.id)}
                     what={`unpublish the ${what}`}
