@@ -106,12 +106,12 @@ export function createDrain({ log, registry, rooms, peerSockets, membership, con
 }
 
 function viewOf({ state, deadline }: Drain, rooms: LocalRooms, drainTimeout: number): DrainView {
-  let connectedPeers = 0;
-  let roomsWithPeers = 0;
-  for (const room of rooms.all()) {
-    connectedPeers += room.peers.connectedCount;
-    if (room.peers.connectedCount > 0) roomsWithPeers += 1;
-  }
-  const until = deadline?.toISOString() ?? null;
-  return { state, deadline: until, defaultDeadline: Math.floor(drainTimeout / 1000), rooms: rooms.size, roomsWithPeers, connectedPeers };
+  return {
+    state,
+    deadline: deadline?.toISOString() ?? null,
+    defaultDeadline: Math.floor(drainTimeout / 1000),
+    rooms: rooms.size,
+    roomsWithPeers: [...rooms.all()].filter((room) => room.peers.connectedCount > 0).length,
+    connectedPeers: rooms.connectedPeers,
+  };
 }

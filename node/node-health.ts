@@ -34,17 +34,11 @@ export function createHealth(sources: HealthSources): { ready: () => boolean; he
       gitCommit: config.gitCommit,
       distribution: distribution.status,
       state,
-      load: loadOf(rooms, media),
+      load: { rooms: rooms.size, connectedPeers: rooms.connectedPeers, forwardedTracks: media.load().forwardedTracks },
       config: filesOf(hot),
     };
   };
   return { ready, health };
-}
-
-function loadOf(rooms: LocalRooms, media: MediaWorkerPool): HealthView['load'] {
-  let connectedPeers = 0;
-  for (const room of rooms.all()) connectedPeers += room.peers.connectedCount;
-  return { rooms: rooms.size, connectedPeers, forwardedTracks: media.load().forwardedTracks };
 }
 
 export function filesOf(hot: ReloadableConfig): HealthView['config'] {

@@ -1,12 +1,11 @@
 // Prometheus metrics: reads the groups of api/metrics.ts at each scrape, and adds the metrics of Node.js.
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { type Metric, nodeMetrics, type Readings, type ReadMetric } from '../../api/metrics.ts';
-import type { MetricsRegistry } from '../common/feature-context.ts';
+import type { MetricGroup, MetricsRegistry } from '../common/feature-context.ts';
 
 /** Gauges of Node.js with names of counters, which the linter of Prometheus rejects. The same values exist by type. */
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
-type Group = Record<string, ReadMetric>;
 type Series = Gauge | Counter;
 
 export class Metrics implements MetricsRegistry {
@@ -36,11 +35,11 @@ export class Metrics implements MetricsRegistry {
     return this.#registry.contentType;
   }
 
-  collect<Read extends Group>(group: Read, read: () => Readings<Read>): void {
+  collect<Read extends MetricGroup>(group: Read, read: () => Readings<Read>): void {
     this.#readers.push(() => this.#fill(group, read()));
   }
 
-  collectSlow<Read extends Group>(group: Read, read: () => Promise<Readings<Read>>): void {
+  collectSlow<Read extends MetricGroup>(group: Read, read: () => Promise<Readings<Read>>): void {
     this.#slowReaders.push(async () => this.#fill(group, await read()));
   }
 
@@ -56,10 +55,10 @@ export class Metrics implements MetricsRegistry {
     return this.#registry.metrics();
   }
 
-  #fill<Read extends Group>(group: Read, readings: Readings<Read>): void {
+  #fill<Read extends MetricGroup>(group: Read, readings: Readings<Read>): void {
     for (const [name, metric] of Object.entries(group)) {
       const series = this.#series.get(metric);
-      const reading: number | Readings<Group>[string] = readings[name as keyof Read];
+      const reading: number | Readings<MetricGroup>[string] = readings[name as keyof Read];
       series?.reset();
       for (const [labels, value] of typeof reading === 'number' ? [[{}, reading] as const] : reading) series?.inc(labels, value);
     }

@@ -69,6 +69,12 @@ export class LocalRooms {
     return this.#rooms.values();
   }
 
+  get connectedPeers(): number {
+    let peers = 0;
+    for (const room of this.#rooms.values()) peers += room.peers.connectedCount;
+    return peers;
+  }
+
   has(roomId: string): boolean {
     return this.#rooms.has(roomId);
   }

@@ -28,7 +28,6 @@ export type SignalingContext = Pick<FeatureContext, 'log' | 'closers'> & {
 type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer, client: string) => void;
 export type StartedSignaling = {
   peerSockets: PeerSockets;
-  serverSockets: ServerSockets;
   /** The handler of websockets at a path. */
   upgrade: (path: string) => Upgrade | undefined;
 };
@@ -58,7 +57,7 @@ export function createSignaling(context: SignalingContext): StartedSignaling {
     const door = doors.get(path);
     return door && ((...given: Parameters<Upgrade>) => door.handleUpgrade(...given));
   };
-  return { peerSockets, serverSockets, upgrade };
+  return { peerSockets, upgrade };
 }
 
 type PeerOptions = Omit<PeerSocketsOptions, 'log' | 'rateLimit' | 'checkOrigin' | 'address' | 'limits'>;

@@ -33,7 +33,9 @@ export class Peers {
   }
 
   get connectedCount(): number {
-    return [...this.connected()].length;
+    let count = 0;
+    for (const peer of this.#peers.values()) if (peer.connected) count += 1;
+    return count;
   }
 
   *tracks(): Iterable<Track> {
