@@ -235,11 +235,10 @@ async function flawedStream(t: TestContext, fault: string, tracks: number) {
   const admission = new Admission(() => ({ budget: 1.5, cores: 2, busy: 0 }));
   const streams = new HlsStreams({ log, resources, node: 'svc@test', uploads: noUploads, admission });
   const [dropped, crashes]: [string[][], string[]] = [[], []];
-  const unused = () => Promise.reject(new Error('not asked for'));
   const runner = createHlsRunner({
     host: {
       ...hostFacts,
-      ...{ log, connect: unused, publish: unused, openOutput: () => room.openOutput(), finished: () => {} },
+      ...{ log, openOutput: () => room.openOutput() },
       trackDropped: (...drop) => dropped.push(drop),
       crashed: (reason) => crashes.push(reason),
     },

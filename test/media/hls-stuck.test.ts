@@ -44,10 +44,7 @@ test('a composer with a hanging encoder ends, and the stream continues with anot
     host: {
       ...hostFacts,
       log,
-      connect: () => Promise.reject(new Error('unexpected request')),
-      publish: () => Promise.reject(new Error('unexpected request')),
       openOutput: () => room.openOutput(),
-      finished: () => {},
       crashed: (reason) => crashes.push(reason),
     },
     streams,

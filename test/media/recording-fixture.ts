@@ -42,10 +42,7 @@ export async function startRecordingFixture(t: TestContext): Promise<RecordingFi
   const host: ComponentHost = {
     ...hostFacts,
     log,
-    connect: () => Promise.reject(new Error('unexpected request')),
-    publish: () => Promise.reject(new Error('unexpected request')),
     openOutput: () => room.openOutput(),
-    finished: () => {},
     crashed: (reason) => crashes.push(reason),
   };
   const prepared = await componentRegistry.createSpec({ type: 'recording' }, { roomId: 'r', videoCodec: null });

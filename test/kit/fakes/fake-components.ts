@@ -4,7 +4,9 @@ import type { ComponentOptions } from '../../../api/component/component.ts';
 import { ServiceError } from '../../../api/errors.ts';
 import type { ComponentFactory, ComponentHost, ComponentRunner, ComponentSpec, SubscribableTrack } from '../../../node/rooms/interfaces.ts';
 
-/** Context fields for hosts that tests create. */
+const unexpected = () => Promise.reject(new Error('unexpected request'));
+
+/** Fields for hosts that tests create; requests are rejected. */
 export const hostFacts = {
   componentId: 'c',
   room: { roomId: 'r', incarnation: '01J0000000000000000000TEST', webhookUrl: () => null },
@@ -14,6 +16,9 @@ export const hostFacts = {
   callEvent: () => {},
   trackDropped: () => {},
   unpublish: () => {},
+  connect: unexpected,
+  publish: unexpected,
+  finished: () => {},
 } satisfies Partial<ComponentHost>;
 
 export class FakeComponentRegistry implements ComponentFactory {

@@ -1,12 +1,10 @@
 // Network namespaces of a test, by name: names are unique among running processes, and what ended processes left is removed. Requires root.
-import { execFile } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { isAlive } from '../processes/alive.ts';
+import { runCommand } from '../processes/command.ts';
 
-const run = promisify(execFile);
 /** All network namespaces share the names in this folder (ip-netns(8)). */
 const namesDir = '/run/netns';
 
@@ -14,7 +12,7 @@ let count = 0;
 let removed: Promise<unknown> | undefined;
 
 /** Runs ip(8). @throws if it fails */
-export const ip = (...args: string[]) => run('ip', args, { timeout: 60_000 });
+export const ip = (...args: string[]) => runCommand(['ip', ...args]);
 
 /** @returns an id for names of devices and namespaces, at most 10 characters for process ids below 2^22 */
 export async function claimId(): Promise<string> {
