@@ -88,8 +88,8 @@ export function connectionQuality({ up, down }: Pick<PeerMediaStats, 'up' | 'dow
 type Measured = { loss: number | null; roundTrip: number | null; jitter: number | null };
 
 /** The maximum of the known values. */
-export function worstQuality(figures: readonly Measured[], name: keyof Measured): number | null {
-  const known = figures.map((each) => each[name]).filter((value) => value !== null);
+export function worstQuality(stats: readonly Measured[], name: keyof Measured): number | null {
+  const known = stats.map((each) => each[name]).filter((value) => value !== null);
   return known.length === 0 ? null : Math.max(...known);
 }
 

@@ -18,7 +18,7 @@ async function readConfiguration(): Promise<LoadedConfig> {
     return await loadConfig(processEnvironment());
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`${error.errors.map((mistake) => `${mistake}\n`).join('')}`);
+    process.stderr.write(`${error.errors.map((message) => `${message}\n`).join('')}`);
     process.exit(1);
   }
 }

@@ -1,4 +1,4 @@
-// Variable reader: reads variables by their table and collects one error message per mistake, without secrets.
+// Variable reader: reads variables by their table and collects one error message per invalid value, without secrets.
 
 import { z } from 'zod';
 import type { Setting } from '../../api/core/setting.ts';

@@ -21,7 +21,7 @@ const callBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 export class OperatorMetrics implements QueueObserver, ControllerObserver, ReflectorObserver {
   readonly #registry = new Registry();
   readonly #queues: QueueStats[] = [];
-  readonly #reflectors: [resource: string, figures: ReflectorStats][] = [];
+  readonly #reflectors: [resource: string, stats: ReflectorStats][] = [];
   readonly #controllers = new Set<string>();
 
   readonly #requests = this.#counter('rest_client_requests_total', 'Requests to the API server.', ['code', 'method', 'host']);
@@ -104,8 +104,8 @@ export class OperatorMetrics implements QueueObserver, ControllerObserver, Refle
     this.#refusals.inc({ name: queue.name }, 0);
   }
 
-  reflectorCreated(resource: string, figures: ReflectorStats): void {
-    this.#reflectors.push([resource, figures]);
+  reflectorCreated(resource: string, stats: ReflectorStats): void {
+    this.#reflectors.push([resource, stats]);
   }
 
   call({ verb, method, host, status, ms, attempt }: CallObservation): void {
@@ -196,8 +196,8 @@ export class OperatorMetrics implements QueueObserver, ControllerObserver, Refle
   }
 
   #addReflectors(): void {
-    const each = (value: (figures: ReflectorStats) => number) => () =>
-      this.#reflectors.map(([resource, figures]) => [{ resource }, value(figures)] as const);
+    const each = (value: (stats: ReflectorStats) => number) => () =>
+      this.#reflectors.map(([resource, stats]) => [{ resource }, value(stats)] as const);
     const labels = ['resource'];
     const objects = 'mediarooms_operator_cached_objects';
     this.#sampled({ name: objects, help: 'Cached objects of the kind.', labels, read: each(({ size }) => size) });

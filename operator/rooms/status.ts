@@ -126,16 +126,16 @@ export function placedStatus(status: RoomStatus, context: Context, placement: Pl
       Accepted: accepted(cluster, context),
       Placed: conditionValue('True', { reason: 'Placed', message: `${where}.` }),
       Ready: missing
-        ? conditionValue('False', { reason: missing.reason, message: sentences(unmet) })
+        ? conditionValue('False', { reason: missing.reason, message: joinMessages(unmet) })
         : conditionValue('True', { reason: 'Ready', message: `${where}, and everything declared in the spec is ready.` }),
       Degraded: problem
-        ? conditionValue('True', { reason: problem.reason, message: sentences(problems) })
+        ? conditionValue('True', { reason: problem.reason, message: joinMessages(problems) })
         : conditionValue('False', { reason: 'AsDeclared', message: 'Everything declared in the spec is working.' }),
     },
   );
 }
 
-function sentences(why: readonly ConditionReason[]): string {
+function joinMessages(why: readonly ConditionReason[]): string {
   return why.map(({ message }) => message).join(' ');
 }
 

@@ -28,12 +28,12 @@ export async function benchOperator(): Promise<void> {
   const scope = { after: (end: () => unknown) => endings.unshift(end) };
   try {
     const program = await bundle(scope);
-    const stage = await startClusterFixture(scope, {
+    const fixture = await startClusterFixture(scope, {
       spec: { replicas: nodes, workersPerNode: 1 },
       operator: { program, env: { OPERATOR_LOG_LEVEL: 'info', NODE_OPTIONS: optionsOfImage() } },
     });
-    await stage.runner.waitForPod(`media-${nodes - 1}`);
-    const bench = await Bench.start(scope, stage);
+    await fixture.runner.waitForPod(`media-${nodes - 1}`);
+    const bench = await Bench.start(scope, fixture);
     printRows(`Operator with ${count} Rooms on ${nodes} nodes, all on the same cores`, [
       ...(await bench.apply()),
       ...(await bench.react()),
@@ -58,22 +58,22 @@ function optionsOfImage(): string {
 }
 
 class Bench {
-  readonly #stage: ClusterFixture;
+  readonly #fixture: ClusterFixture;
   readonly #client: KubeClient;
   readonly #node: ApiClient;
   readonly #seen = new Set<(room: Stored<Room>) => void>();
 
-  private constructor(stage: ClusterFixture, client: KubeClient, node: ApiClient) {
-    this.#stage = stage;
+  private constructor(fixture: ClusterFixture, client: KubeClient, node: ApiClient) {
+    this.#fixture = fixture;
     this.#client = client;
     this.#node = node;
   }
 
-  static async start(scope: { after: (end: () => unknown) => void }, stage: ClusterFixture): Promise<Bench> {
-    const { kubeconfig } = stage.server;
+  static async start(scope: { after: (end: () => unknown) => void }, fixture: ClusterFixture): Promise<Bench> {
+    const { kubeconfig } = fixture.server;
     const common = { log: silentLog(), userAgent: 'mediarooms-bench', timeoutMs: 60_000, fieldManager: 'bench' };
     const client = await KubeClient.connect({ kubeconfig, ...common });
-    const bench = new Bench(stage, client, await stage.api('media-0'));
+    const bench = new Bench(fixture, client, await fixture.api('media-0'));
     const ending = new AbortController();
     const rooms = new Reflector<Room>({
       client,
@@ -103,8 +103,8 @@ class Bench {
     );
     const direct = await timed(() => atOnce((index) => this.#node.post('/room', { roomId: `direct-${index}` })));
     await atOnce((index) => this.#node.delete(`/room/direct-${index}`));
-    const before = { writes: await this.#writes(), cpu: cpuOf(this.#stage.operator.pid) };
-    const memory = new Peak(this.#stage.operator.pid);
+    const before = { writes: await this.#writes(), cpu: cpuOf(this.#fixture.operator.pid) };
+    const memory = new Peak(this.#fixture.operator.pid);
     const ready = new Set<string>();
     const all = this.#when((room) => isReady(room) && ready.add(room.metadata.name).size === count);
     let applied = 0;
@@ -114,7 +114,7 @@ class Bench {
       applied = performance.now() - began;
       await all;
     });
-    const cpu = cpuOf(this.#stage.operator.pid) - before.cpu;
+    const cpu = cpuOf(this.#fixture.operator.pid) - before.cpu;
     const most = memory.end();
     await this.#calm();
     const written = (await this.#writes()) - before.writes;
@@ -169,7 +169,7 @@ class Bench {
 
   /** Requests when nothing happens. */
   async rest(): Promise<Row[]> {
-    const { operator } = this.#stage;
+    const { operator } = this.#fixture;
     await this.#calm();
     const before = { requests: await operator.metric('rest_client_requests_total'), cpu: cpuOf(operator.pid) };
     await sleep(idleMs);
@@ -194,7 +194,7 @@ class Bench {
   }
 
   async #writes(): Promise<number> {
-    const { operator } = this.#stage;
+    const { operator } = this.#fixture;
     const by = (method: string) => operator.metric('rest_client_requests_total', `method="${method}"`);
     return (await by('POST')) + (await by('PATCH')) + (await by('DELETE'));
   }
@@ -213,7 +213,7 @@ class Bench {
       };
       const timer = setTimeout(() => {
         end();
-        reject(new Error(`not seen within ${timeoutMs} ms:\n${this.#stage.operator.output.slice(-3_000)}`));
+        reject(new Error(`not seen within ${timeoutMs} ms:\n${this.#fixture.operator.output.slice(-3_000)}`));
       }, timeoutMs);
       this.#seen.add(check);
     });

@@ -22,14 +22,14 @@ const setUps = 50;
 const atOnce = 10;
 const number = '+49123456';
 
-type Stage = { kamailio: Kamailio; farEndPort: number };
+type CallFixture = { kamailio: Kamailio; farEndPort: number };
 
 export async function benchSipCalls(): Promise<void> {
   const { t, end } = benchContext();
   const rows: Row[] = [];
   try {
     const farEndPort = await freePort();
-    const stage = { kamailio: await Kamailio.start(t, { farEndPort }), farEndPort };
+    const fixture = { kamailio: await Kamailio.start(t, { farEndPort }), farEndPort };
     for (const { calls, rooms } of [
       { calls: 10, rooms: 1 },
       { calls: 50, rooms: 1 },
@@ -37,7 +37,7 @@ export async function benchSipCalls(): Promise<void> {
       { calls: 50, rooms: 10 },
     ]) {
       const bare = await measureSound({ calls, codec: 'PCMA', bare: true });
-      const { cores, memory } = await measureCalls(stage, calls, rooms);
+      const { cores, memory } = await measureCalls(fixture, calls, rooms);
       const what = `${calls} calls in ${rooms} ${rooms === 1 ? 'room' : 'rooms'}`;
       const baseline = { what: 'the same number of packets echoed', value: bare.cpu };
       rows.push({ what: `${what}, CPU of all node processes`, value: cores, unit: 'cores', baseline });
@@ -45,10 +45,10 @@ export async function benchSipCalls(): Promise<void> {
     }
     // The next measurement can fail on a busy machine.
     printRows('Active calls of a node', rows.splice(0));
-    const bare = await setUpBare(t, stage);
+    const bare = await setUpBare(t, fixture);
     rows.push({
       what: `calls set up and answered, ${atOnce} concurrent`,
-      value: await setUpCalls(stage),
+      value: await setUpCalls(fixture),
       unit: '/s',
       baseline: { what: 'SIPp to SIPp through the same registrar, without credentials', value: bare },
     });
@@ -68,7 +68,7 @@ type Running = {
 };
 
 /** A node with registered user agents, and a remote end that answers and echoes this number of calls. */
-async function run({ kamailio, farEndPort }: Stage, calls: number, rooms: number): Promise<Running> {
+async function run({ kamailio, farEndPort }: CallFixture, calls: number, rooms: number): Promise<Running> {
   const { t, end } = benchContext();
   try {
     const node = await startPinnedNode({
@@ -106,8 +106,8 @@ async function run({ kamailio, farEndPort }: Stage, calls: number, rooms: number
   }
 }
 
-async function measureCalls(stage: Stage, calls: number, rooms: number): Promise<{ cores: number; memory: number }> {
-  const running = await run(stage, calls, rooms);
+async function measureCalls(fixture: CallFixture, calls: number, rooms: number): Promise<{ cores: number; memory: number }> {
+  const running = await run(fixture, calls, rooms);
   try {
     for (let call = 0; call < calls; call += 1) {
       const status = await running.call(running.paths[call % rooms] ?? '');
@@ -125,8 +125,8 @@ async function measureCalls(stage: Stage, calls: number, rooms: number): Promise
 }
 
 /** Each answered call is hung up, and the next one starts. */
-async function setUpCalls(stage: Stage): Promise<number> {
-  const running = await run(stage, setUps, 1);
+async function setUpCalls(fixture: CallFixture): Promise<number> {
+  const running = await run(fixture, setUps, 1);
   const [path = ''] = running.paths;
   try {
     const start = performance.now();
@@ -148,7 +148,7 @@ async function setUpCalls(stage: Stage): Promise<number> {
   }
 }
 
-async function setUpBare(t: TestContext, { kamailio, farEndPort }: Stage): Promise<number> {
+async function setUpBare(t: TestContext, { kamailio, farEndPort }: CallFixture): Promise<number> {
   const port = await freePort();
   const callee = await far.Sipp.answer(t, far.answerCall, { port: farEndPort, calls: setUps });
   const calling = [far.invite('49123456'), far.maybe(100), far.expectOk, far.further('ACK', 1), far.further('BYE', 2), far.take(200)];

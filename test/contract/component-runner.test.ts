@@ -16,14 +16,14 @@ import { childrenOf } from '../kit/processes/node-process.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
 
 type Subject = {
-  kinds: ComponentFactory;
+  registry: ComponentFactory;
   options: ComponentOptions;
   /** Expected calls of a start to its host. */
   calls: readonly string[];
 };
 
 const subjects: readonly (readonly [name: string, open: (t: TestContext) => Promise<Subject>])[] = [
-  ['FakeKinds', async () => ({ kinds: new FakeComponentRegistry(), ...file })],
+  ['FakeComponentRegistry', async () => ({ registry: new FakeComponentRegistry(), ...file })],
   [
     'ComponentRegistry with a file',
     async (t) => {
@@ -31,13 +31,13 @@ const subjects: readonly (readonly [name: string, open: (t: TestContext) => Prom
       await mkdir(join(resources, 'file_component_sources'));
       const packets = Array.from({ length: 500 }, (_, index) => opusPacket(50, index));
       await writeFile(join(resources, 'file_component_sources/tone.ogg'), oggFile(packets));
-      return { kinds: makeComponentRegistry(resources, ['file']), ...file };
+      return { registry: makeComponentRegistry(resources, ['file']), ...file };
     },
   ],
   [
     'ComponentRegistry with a recording',
     async (t) => ({
-      kinds: makeComponentRegistry(await makeResources(t), ['recording']),
+      registry: makeComponentRegistry(await makeResources(t), ['recording']),
       options: { type: 'recording' },
       calls: ['connect'],
     }),
@@ -45,7 +45,7 @@ const subjects: readonly (readonly [name: string, open: (t: TestContext) => Prom
   [
     'ComponentRegistry with a stream',
     async (t) => ({
-      kinds: makeComponentRegistry(await makeResources(t), ['hls']),
+      registry: makeComponentRegistry(await makeResources(t), ['hls']),
       options: { type: 'hls', options: { width: 320, height: 180 } },
       calls: ['connect'],
     }),
@@ -57,10 +57,10 @@ const file = { options: { type: 'file', options: { filePath: 'tone.ogg' } }, cal
 /** Types with a component process. */
 const forking = ['ComponentRegistry with a recording', 'ComponentRegistry with a stream'];
 
-type Stage = { runner: ComponentRunner; calls: string[]; called: Promise<void>; expected: readonly string[] };
+type Fixture = { runner: ComponentRunner; calls: string[]; called: Promise<void>; expected: readonly string[] };
 
 /** A runner and its calls to the host. `connect` may be delayed or fail. */
-async function stage(t: TestContext, { kinds, ...subject }: Subject, connect: () => Promise<void> = async () => {}): Promise<Stage> {
+async function setup(t: TestContext, { registry, ...subject }: Subject, connect: () => Promise<void> = async () => {}): Promise<Fixture> {
   const calls: string[] = [];
   const { promise: called, resolve } = Promise.withResolvers<void>();
   const connected = async () => {
@@ -82,7 +82,7 @@ async function stage(t: TestContext, { kinds, ...subject }: Subject, connect: ()
     finished: () => calls.push('finished'),
     crashed: (reason) => calls.push(`crashed ${reason}`),
   };
-  const prepared = await kinds.createSpec(subject.options, { roomId: 'r', videoCodec: null });
+  const prepared = await registry.createSpec(subject.options, { roomId: 'r', videoCodec: null });
   assert.equal(prepared.type, subject.options.type);
   for (const [name, value] of Object.entries(subject.options.options ?? {})) assert.deepEqual(prepared.properties[name], value);
   const runner = prepared.open(host);
@@ -93,7 +93,7 @@ async function stage(t: TestContext, { kinds, ...subject }: Subject, connect: ()
 for (const [name, open] of subjects) {
   describe(name, () => {
     test('start resolves once the component runs with its tracks published, and close is final and idempotent', async (t) => {
-      const { runner, calls, expected } = await stage(t, await open(t));
+      const { runner, calls, expected } = await setup(t, await open(t));
       await runner.start();
       assert.deepEqual(calls, expected);
       await runner.close();
@@ -102,13 +102,13 @@ for (const [name, open] of subjects) {
     });
 
     test('a runner that was never started can be closed', async (t) => {
-      const { runner, calls } = await stage(t, await open(t));
+      const { runner, calls } = await setup(t, await open(t));
       await runner.close();
       assert.deepEqual(calls, []);
     });
 
     test('a failed start rejects with the error of the room and calls nothing else', async (t) => {
-      const { runner, calls } = await stage(t, await open(t), async () => {
+      const { runner, calls } = await setup(t, await open(t), async () => {
         throw new ServiceError('unavailable', 'The media of this room has ended');
       });
       await assert.rejects(runner.start(), { code: 'unavailable' });
@@ -118,7 +118,7 @@ for (const [name, open] of subjects) {
 
     test('close during start cleans up without later calls', async (t) => {
       const { promise: gate, resolve: goOn } = Promise.withResolvers<void>();
-      const { runner, calls, called } = await stage(t, await open(t), () => gate);
+      const { runner, calls, called } = await setup(t, await open(t), () => gate);
       const started = runner.start().catch(() => {});
       await called;
       const closed = runner.close();
@@ -135,7 +135,7 @@ for (const [name, open] of subjects) {
       test(dies, async (t) => {
         const { promise: gate, resolve: goOn } = Promise.withResolvers<void>();
         const before = await childrenOf(process.pid);
-        const { runner, calls, called } = await stage(t, await open(t), () => gate);
+        const { runner, calls, called } = await setup(t, await open(t), () => gate);
         const started = assert.rejects(runner.start(), { code: 'unavailable', message: /^Could not start / });
         await called;
         const [pid] = (await childrenOf(process.pid)).filter((each) => !before.includes(each));
@@ -149,8 +149,8 @@ for (const [name, open] of subjects) {
       });
 
     test('other types are rejected with a message', async (t) => {
-      const { kinds } = await open(t);
-      await assert.rejects(kinds.createSpec({ type: 'sip' }, { roomId: 'r', videoCodec: null }), {
+      const { registry } = await open(t);
+      await assert.rejects(registry.createSpec({ type: 'sip' }, { roomId: 'r', videoCodec: null }), {
         code: 'bad_request',
         message: 'Components of type sip are disabled on this node',
       });

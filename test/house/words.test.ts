@@ -11,7 +11,7 @@ const inNames: readonly (readonly [words: RegExp, instead: string])[] = [
   [/(?<=[a-z])Every$/, '…IntervalMs'],
   [/[pP]atience/, '…TimeoutMs'],
   [/(?<=[a-z])Deadline$/, '…TimeoutMs; a deadline is a point in time'],
-  [/Surroundings/, '…Context'],
+  [/[sS]urroundings/, '…Context'],
   [/World$/, '…Deps'],
   [/Wish(?:es|ed)?(?=[A-Z]|$)|^wish(?:es|ed)?$/, 'desired… or …Preferences'],
   [/(?<=[a-z])Sentence/, '…Message'],

@@ -128,8 +128,8 @@ export class MediaWorkerPool implements MediaEngine {
       const { isRunning, extra, forwardedTracks, rooms } = slot;
       return { slot, isRunning, extra, forwardedTracks, rooms, quarantined: some && slot.roomIds.some((each) => suspects.has(each)) };
     });
-    const surroundings = { more: quarantine.canGrow, elsewhere: this.#options.elsewhere?.() ?? false };
-    const choice = workerFor(suspect, workers, surroundings);
+    const context = { more: quarantine.canGrow, elsewhere: this.#options.elsewhere?.() ?? false };
+    const choice = workerFor(suspect, workers, context);
     if (choice) return choice.slot;
     if (!suspect) throw new ServiceError('unavailable', 'No media worker is running', { retryAfter: 1 });
     quarantine.wantMore();

@@ -120,7 +120,7 @@ export class Fleet {
 
   #observe(key: string, pods: Pods, facts: ClusterContext, cluster: StoredCluster): PodReport[] {
     const { hosts, poll } = this.#options;
-    const surroundings = {
+    const context = {
       templateHash: templateHash(cluster, facts),
       lost: (host: string) => hosts.timeUntilLost(host) === 0,
       leaving: (host: string) => hosts.unschedulableSince(host) !== undefined,
@@ -131,7 +131,7 @@ export class Fleet {
         return health && { state: health.state, ...health.load };
       },
     };
-    return [...pods.values()].map((pod) => ({ pod, facts: podSnapshot(pod, surroundings) }));
+    return [...pods.values()].map((pod) => ({ pod, facts: podSnapshot(pod, context) }));
   }
 
   #desired(key: string, { spec, status }: StoredCluster, seen: readonly PodReport[]): number {

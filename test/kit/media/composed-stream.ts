@@ -63,11 +63,11 @@ export class TestComposer {
       reportSchema: composerReportSchema,
       onReport: (report) => {
         this.reports.push(report);
-        this.#events.emit('told');
+        this.#events.emit('reported');
       },
       onExit: (reason) => {
         this.exits.push(reason);
-        this.#events.emit('told');
+        this.#events.emit('reported');
       },
     });
   }
@@ -100,7 +100,7 @@ export class TestComposer {
       return found;
     };
     const what = () => `a report ${type} arrives, after ${JSON.stringify(this.reports.slice(-3))}`;
-    return eventually<ReportOf<Type> | undefined>(what, check, { wakes: emits(this.#events, 'told') });
+    return eventually<ReportOf<Type> | undefined>(what, check, { wakes: emits(this.#events, 'reported') });
   }
 
   /** Announces RTP of an external source. @returns its number */

@@ -26,7 +26,7 @@ function local(kind: 'audio' | 'video', paused = false): LocalTrack & { asked: s
   });
 }
 
-function stage(tracks = [source('audio'), source('video')], on: MediaEnabled = { audio: true, video: true }) {
+function setup(tracks = [source('audio'), source('video')], on: MediaEnabled = { audio: true, video: true }) {
   const publications: Publication[] = [];
   const reported: string[] = [];
   let end: ((ended: Ended) => void) | undefined;
@@ -52,7 +52,7 @@ function stage(tracks = [source('audio'), source('video')], on: MediaEnabled = {
 }
 
 test('a switch during publication applies once the track is published', async () => {
-  const { sender, publications } = stage(undefined, { audio: false, video: true });
+  const { sender, publications } = setup(undefined, { audio: false, video: true });
   assert.deepEqual(fieldsOf(publications, 'kind', 'paused'), [
     ['audio', true],
     ['video', false],
@@ -71,7 +71,7 @@ test('a switch during publication applies once the track is published', async ()
 });
 
 test('close() unpublishes published tracks, and pending ones as soon as they are published', async () => {
-  const { sender, publications, reported, listens } = stage();
+  const { sender, publications, reported, listens } = setup();
   const [audio, video] = [local('audio'), local('video')];
   publications[0]?.resolve(audio);
   await turns();
@@ -83,7 +83,7 @@ test('close() unpublishes published tracks, and pending ones as soon as they are
 });
 
 test('a track removed by the server is off, with a message, and is published again when switched on', async () => {
-  const { sender, publications, reported, end } = stage([source('video')]);
+  const { sender, publications, reported, end } = setup([source('video')]);
   const video = local('video');
   publications[0]?.resolve(video);
   await turns();
@@ -99,7 +99,7 @@ test('a track removed by the server is off, with a message, and is published aga
 
 test('an ended source must be requested again', async () => {
   const tracks = [source('audio')];
-  const { sender, publications, reported, end } = stage(tracks);
+  const { sender, publications, reported, end } = setup(tracks);
   const audio = local('audio');
   publications[0]?.resolve(audio);
   await turns();
@@ -112,7 +112,7 @@ test('an ended source must be requested again', async () => {
 });
 
 test('a rejected track is off; a track that ends with its room keeps its state for the next one', async () => {
-  const { publications, reported } = stage();
+  const { publications, reported } = setup();
   publications[0]?.reject(new RequestError('forbidden', 'This peer must not send audio'));
   publications[1]?.reject(new RoomClosedError({ reason: 'roomStopped', code: 1000, message: 'The room was stopped', canRetry: false }));
   await turns();

@@ -7,7 +7,7 @@ import type { LocalRenderService } from '../../../node/rooms/services/renders.ts
 import { callsOf, makeDispatcher, makeRouter } from '../../kit/fakes/dispatcher.ts';
 import { FakeNetwork } from '../../kit/fakes/fake-links.ts';
 
-function stage() {
+function setup() {
   const network = new FakeNetwork();
   const asked: string[] = [];
   const nodes = ['svc@a', 'svc@b', 'svc@c'].map((name) => {
@@ -36,7 +36,7 @@ const options = renderOptionsSchema.parse({});
 const inS3 = { recordingId: 'in-s3' };
 
 test('the node with the recording renders it, and a recording in S3 is rendered by the asked node and found by the others', async () => {
-  const { a, b, c, asked } = stage();
+  const { a, b, c, asked } = setup();
   await a.run.renderRecording({ recordingId: 'on-c' }, options);
   await b.run.renderRecording(inS3, options);
   await c.run.renderRecording(inS3, options);
@@ -48,7 +48,7 @@ test('the node with the recording renders it, and a recording in S3 is rendered 
 });
 
 test('an unresponsive node does not prevent rendering', async () => {
-  const { a, b, asked, network } = stage();
+  const { a, b, asked, network } = setup();
   await b.run.renderRecording(inS3, options);
   network.kill('svc@b');
   await a.run.renderRecording(inS3, options);

@@ -140,7 +140,7 @@ describe('names of variables', () => {
     await assert.rejects(load(wrong), (error: unknown) => {
       assert.ok(error instanceof ConfigError);
       assert.deepEqual(
-        Object.keys(wrong).filter((name) => !error.errors.some((mistake) => mistake.startsWith(`Expected ${name} `))),
+        Object.keys(wrong).filter((name) => !error.errors.some((message) => message.startsWith(`Expected ${name} `))),
         [],
       );
       return true;

@@ -49,7 +49,7 @@ async function errorsOf(text: string | Buffer): Promise<readonly string[]> {
     await load([path]);
   } catch (error) {
     assert.ok(error instanceof ConfigError, String(error));
-    return error.errors.map((mistake) => mistake.replaceAll(path, 'FILE'));
+    return error.errors.map((message) => message.replaceAll(path, 'FILE'));
   }
   return [];
 }

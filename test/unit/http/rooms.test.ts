@@ -78,7 +78,7 @@ test('GET /room returns pages with a cursor until the last one', async (context)
 
 test('GET /room rejects an invalid limit, a repeated parameter and an unknown one', async (context) => {
   const { api } = await startServer(context);
-  const sentences: Record<string, string> = {
+  const messages: Record<string, string> = {
     'limit=0': 'Expected limit to be an integer from 1 to 1000, got: "0"',
     'limit=1001': 'Expected limit to be an integer from 1 to 1000, got: "1001"',
     'limit=x': 'Expected limit to be an integer from 1 to 1000, got: "x"',
@@ -89,9 +89,9 @@ test('GET /room rejects an invalid limit, a repeated parameter and an unknown on
     'limt=1': 'Unknown query parameter limt',
     'cursor=': 'Expected cursor to have at least 1 character, got: ""',
   };
-  for (const [query, sentence] of Object.entries(sentences)) {
+  for (const [query, message] of Object.entries(messages)) {
     const { status, body } = await api.get(`/room?${query}`);
-    assert.deepEqual([status, body.errors], [400, sentence], query);
+    assert.deepEqual([status, body.errors], [400, message], query);
   }
 });
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { flushEvents, joinPeer, makeRoom, publish } from '../../kit/fakes/rooms.ts';
 
-async function stage(subscribeMode?: string) {
+async function setup(subscribeMode?: string) {
   const made = await makeRoom();
   const alice = await joinPeer(made.rooms, 'r', 'alice');
   const bob = await joinPeer(made.rooms, 'r', 'bob');
@@ -17,7 +17,7 @@ async function stage(subscribeMode?: string) {
 }
 
 test('a component in auto mode receives all tracks as they are added and removed, with their properties', async () => {
-  const { alice, bob, first, runner, received, rooms } = await stage();
+  const { alice, bob, first, runner, received, rooms } = await setup();
   const camera = { id: first, origin: { peerId: 'alice' }, kind: 'video', encoding: 'vp8', metadata: 'camera' };
   assert.deepEqual(runner.received, [[camera]]);
   const second = await publish(bob, 'audio');
@@ -32,7 +32,7 @@ test('a component in auto mode receives all tracks as they are added and removed
 });
 
 test('a component in manual mode receives only its origins, also those that join later', async () => {
-  const { bob, component, received, rooms, runner } = await stage('manual');
+  const { bob, component, received, rooms, runner } = await setup('manual');
   assert.deepEqual(runner.received, [[]]);
   await rooms.subscribeComponent('r', component.id, ['bob', 'carol']);
   assert.deepEqual(received(), []);
@@ -44,7 +44,7 @@ test('a component in manual mode receives only its origins, also those that join
 });
 
 test('a component in manual mode receives the origins of its options from the start, and shows them in its properties', async () => {
-  const { rooms, alice, bob, components, first } = await stage();
+  const { rooms, alice, bob, components, first } = await setup();
   const [auto] = (await rooms.getRoom('r')).components;
   await rooms.deleteComponent('r', auto?.id ?? '');
   const options = { subscribeMode: 'manual', origins: ['alice', 'carol'] };
@@ -61,7 +61,7 @@ test('a component in manual mode receives the origins of its options from the st
 });
 
 test('an invalid subscription is rejected with an error message', async () => {
-  const { component, rooms } = await stage();
+  const { component, rooms } = await setup();
   await assert.rejects(rooms.subscribeComponent('r', component.id, ['alice']), {
     code: 'bad_request',
     message: `Component ${component.id} receives all tracks: its option subscribeMode is not manual`,
@@ -72,13 +72,13 @@ test('an invalid subscription is rejected with an error message', async () => {
     message: 'Components of type file receive no tracks',
   });
   await assert.rejects(rooms.subscribeComponent('r', 'none', ['alice']), { code: 'component_not_found' });
-  const { rooms: others, component: manual } = await stage('manual');
+  const { rooms: others, component: manual } = await setup('manual');
   const origins = Array.from({ length: 1001 }, (_, index) => `p${index}`);
   await assert.rejects(others.subscribeComponent('r', manual.id, origins), { code: 'bad_request' });
 });
 
 test('a room has at most one recording, also while one is being created', async () => {
-  const { add, component, rooms, components } = await stage();
+  const { add, component, rooms, components } = await setup();
   await assert.rejects(add(), { code: 'bad_request', message: 'Room r already has a component of type recording' });
   await rooms.deleteComponent('r', component.id);
   const both = await Promise.allSettled([add(), add()]);
@@ -87,7 +87,7 @@ test('a room has at most one recording, also while one is being created', async 
 });
 
 test('egresses close with the component that opened them', async () => {
-  const { component, media, rooms, runner } = await stage();
+  const { component, media, rooms, runner } = await setup();
   runner.host.openOutput();
   runner.host.openOutput();
   assert.equal(media.room('r').outputs.size, 2);

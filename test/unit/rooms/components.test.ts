@@ -6,7 +6,7 @@ import { connectPeer, flushEvents, joinPeer, makeRoom } from '../../kit/fakes/ro
 import { fieldsOf } from '../../kit/fields.ts';
 
 /** A room with a connected peer, and the events since then with their origins. */
-async function stage() {
+async function setup() {
   const made = await makeRoom();
   const bob = await joinPeer(made.rooms, 'r', 'bob');
   const before = made.events.length;
@@ -25,7 +25,7 @@ async function stage() {
 
 describe('a component', () => {
   test('is added before its tracks, shown in its room, and announced to peers, which receive it', async () => {
-    const { rooms, bob, add, events, reported } = await stage();
+    const { rooms, bob, add, events, reported } = await setup();
     const component = await add();
     assert.deepEqual(reported(), ['ComponentAdded', 'TrackAdded']);
     assert.ok(events.slice(-2).every((event) => event.componentId === component.id && event.peerId === undefined));
@@ -43,7 +43,7 @@ describe('a component', () => {
   });
 
   test('is in the welcome of a peer that joins later, which receives its tracks', async () => {
-    const { rooms, add } = await stage();
+    const { rooms, add } = await setup();
     const component = await add();
     await rooms.addPeer('r', { type: 'webrtc', peerId: 'carol' });
     const carol = await connectPeer(rooms, 'r', 'carol');
@@ -56,9 +56,9 @@ describe('a component', () => {
     ['finishes', async ({ components }) => components.last.host.finished(), 'ComponentRemoved finished'],
     ['is removed', async ({ rooms }, id) => rooms.deleteComponent('r', id), 'ComponentRemoved removed'],
     ['crashes', async ({ components }) => components.last.host.crashed('it broke'), 'ComponentCrashed it broke'],
-  ] satisfies [string, (made: Awaited<ReturnType<typeof stage>>, id: string) => Promise<void>, string][]) {
+  ] satisfies [string, (made: Awaited<ReturnType<typeof setup>>, id: string) => Promise<void>, string][]) {
     test(`that ${way} removes its tracks exactly once`, async () => {
-      const made = await stage();
+      const made = await setup();
       const { rooms, bob, add, reported, components, media } = made;
       const component = await add();
       await end(made, component.id);
@@ -76,7 +76,7 @@ describe('a component', () => {
   }
 
   test('ends with its room before the peers do', async () => {
-    const { rooms, add, reported, components } = await stage();
+    const { rooms, add, reported, components } = await setup();
     await add();
     await rooms.deleteRoom('r');
     assert.deepEqual(reported().slice(2), [
@@ -90,7 +90,7 @@ describe('a component', () => {
   });
 
   test('ends with a crashed room without separate events', async () => {
-    const { add, reported, components, media } = await stage();
+    const { add, reported, components, media } = await setup();
     await add();
     media.room('r').crash('media worker died');
     assert.deepEqual(reported().slice(2), ['TrackRemoved', 'PeerDisconnected', 'RoomCrashed media worker died']);
@@ -98,7 +98,7 @@ describe('a component', () => {
   });
 
   test('that cannot start crashes, and the request gets the reason', async () => {
-    const { rooms, reported, components, media } = await stage();
+    const { rooms, reported, components, media } = await setup();
     components.failStart = new ServiceError('unavailable', 'There is no media');
     await assert.rejects(rooms.addComponent('r', { type: 'file' }), { message: 'There is no media' });
     assert.deepEqual(reported(), ['ComponentAdded', 'ComponentCrashed There is no media']);
@@ -106,7 +106,7 @@ describe('a component', () => {
   });
 
   test('that is still being created when its room ends is never added', async () => {
-    const { rooms, reported, components } = await stage();
+    const { rooms, reported, components } = await setup();
     const { promise, resolve } = Promise.withResolvers<void>();
     components.gate = promise;
     const added = rooms.addComponent('r', { type: 'file' });
@@ -118,7 +118,7 @@ describe('a component', () => {
   });
 
   test('with a repeated externalId is the existing one, also for concurrent requests', async () => {
-    const { rooms, add, components } = await stage();
+    const { rooms, add, components } = await setup();
     const first = await add('key');
     assert.equal(first.externalId, 'key');
     const again = await rooms.addComponent('r', { type: 'file', externalId: 'key' });
@@ -130,7 +130,7 @@ describe('a component', () => {
   });
 
   test('can be moderated: its track is muted, unmuted and removed', async () => {
-    const { rooms, bob, add, media, reported } = await stage();
+    const { rooms, bob, add, media, reported } = await setup();
     const { id, tracks } = await add();
     const trackId = tracks[0]?.id ?? '';
     await rooms.setTrackMuted('r', trackId, true);
@@ -144,7 +144,7 @@ describe('a component', () => {
   });
 
   test('is rejected beyond 100 in one room, including pending ones', async () => {
-    const { rooms } = await stage();
+    const { rooms } = await setup();
     const added = await Promise.allSettled(Array.from({ length: 105 }, () => rooms.addComponent('r', { type: 'file' })));
     const refused = added.filter((each) => each.status === 'rejected');
     assert.equal(refused.length, 5);
@@ -153,7 +153,7 @@ describe('a component', () => {
 });
 
 test('a room that does not exist or has ended has no components', async () => {
-  const { rooms } = await stage();
+  const { rooms } = await setup();
   await assert.rejects(rooms.addComponent('none', { type: 'file' }), { code: 'room_not_found' });
   await rooms.deleteRoom('r');
   await assert.rejects(rooms.addComponent('r', { type: 'file' }), { code: 'room_ended' });

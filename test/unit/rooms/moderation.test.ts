@@ -7,7 +7,7 @@ import { connectPeer, joinPeer, makeRoom, type TestPeer } from '../../kit/fakes/
 
 const source = (name: string) => ({ source: name });
 
-async function stage() {
+async function setup() {
   const { rooms, media, events } = await makeRoom();
   const bob = await joinPeer(rooms, 'r', 'bob');
   const alice = await joinPeer(rooms, 'r', 'alice');
@@ -25,7 +25,7 @@ function publish(from: TestPeer, kind: Kind, { key, metadata = null }: { key?: s
 
 describe('a mute by the server', () => {
   test('applies to the same track in later sessions, is visible to everyone, and ends when lifted', async () => {
-    const { rooms, alice, bob, paused, again, events } = await stage();
+    const { rooms, alice, bob, paused, again, events } = await setup();
     const one = await publish(alice, 'audio', { key: 'a' });
     assert.equal(one.muted, false);
     await rooms.setTrackMuted('r', one.trackId, true);
@@ -53,7 +53,7 @@ describe('a mute by the server', () => {
   });
 
   test('applies to that track only if the client names its tracks, in any order', async () => {
-    const { rooms, alice, again } = await stage();
+    const { rooms, alice, again } = await setup();
     const [camera] = [await publish(alice, 'video', { key: 'camera' }), await publish(alice, 'video', { key: 'screen' })];
     await rooms.setTrackMuted('r', camera.trackId, true);
     const next = await again();
@@ -62,7 +62,7 @@ describe('a mute by the server', () => {
   });
 
   test('applies once after a page reload to the next track of the same kind and source', async () => {
-    const { rooms, alice, again } = await stage();
+    const { rooms, alice, again } = await setup();
     const microphone = await publish(alice, 'audio', { key: 'old', metadata: source('microphone') });
     await rooms.setTrackMuted('r', microphone.trackId, true);
     const next = await again();
@@ -74,7 +74,7 @@ describe('a mute by the server', () => {
   });
 
   test('cannot be evaded by republishing, with or without a key, nor with a new send transport', async () => {
-    const { rooms, alice } = await stage();
+    const { rooms, alice } = await setup();
     const first = await publish(alice, 'audio');
     await rooms.setTrackMuted('r', first.trackId, true);
     alice.peer.session.publications.removeTrack(first.trackId, 'publisher');
@@ -87,7 +87,7 @@ describe('a mute by the server', () => {
   });
 
   test('can be lifted while the track is not published, by its former id', async () => {
-    const { rooms, alice, again } = await stage();
+    const { rooms, alice, again } = await setup();
     const { trackId } = await publish(alice, 'audio', { key: 'a' });
     await rooms.setTrackMuted('r', trackId, true);
     alice.peer.disconnect();
@@ -98,7 +98,7 @@ describe('a mute by the server', () => {
   });
 
   test('is kept if the publication that would inherit it fails, and ends with the peer', async () => {
-    const { rooms, alice, again } = await stage();
+    const { rooms, alice, again } = await setup();
     const { trackId } = await publish(alice, 'audio', { key: 'a' });
     await rooms.setTrackMuted('r', trackId, true);
     const next = await again();
@@ -111,7 +111,7 @@ describe('a mute by the server', () => {
 
 describe('a track removed by the server', () => {
   test('is rejected if published again, while other tracks are accepted', async () => {
-    const { rooms, alice, bob, again } = await stage();
+    const { rooms, alice, bob, again } = await setup();
     const { trackId } = await publish(alice, 'video', { key: 'camera' });
     await rooms.removeTrack('r', trackId);
     const next = await again();
@@ -122,7 +122,7 @@ describe('a track removed by the server', () => {
   });
 
   test('passes its mute on to the track that replaces it', async () => {
-    const { rooms, alice, again } = await stage();
+    const { rooms, alice, again } = await setup();
     const { trackId } = await publish(alice, 'audio', { key: 'a' });
     await rooms.setTrackMuted('r', trackId, true);
     await rooms.removeTrack('r', trackId);
@@ -134,7 +134,7 @@ describe('a track removed by the server', () => {
 });
 
 test('a key identifies one published track at a time', async () => {
-  const { alice } = await stage();
+  const { alice } = await setup();
   const { trackId } = await publish(alice, 'audio', { key: 'a' });
   await assert.rejects(publish(alice, 'audio', { key: 'a' }), { code: 'conflict' });
   alice.peer.session.publications.removeTrack(trackId, 'publisher');

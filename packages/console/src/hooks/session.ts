@@ -7,7 +7,7 @@ import { tabStorage } from './tab-storage.ts';
 
 const key = 'mediarooms.token';
 const retryDelay = 1_500;
-/** Time between two attempts with a revoked token: a mistake in a token file may be fixed. */
+/** Time between two attempts with a revoked token: an error in a token file may be fixed. */
 const loginRetryIntervalMs = 15_000;
 
 export type SessionState =

@@ -184,7 +184,7 @@ export class PodRunner {
     rmSync(this.#dir, { recursive: true, force: true, maxRetries: 3 });
   }
 
-  get #surroundings(): PodContext {
+  get #context(): PodContext {
     const { url, authority } = this.#server;
     const names = dnsRecords(this.#services.all, this.#pods.all);
     return { dns: this.dns.address, names, api: { server: url, authority } };
@@ -241,7 +241,7 @@ export class PodRunner {
         tokens: (of) => readTokens(client, of),
         links: () => serviceLinks(this.#services.all.filter(({ metadata }) => metadata.namespace === namespace)),
         claim: (of, claim) => this.#claim(of, claim),
-        launch: (launch) => launchProcess(launch, this.#surroundings),
+        launch: (launch) => launchProcess(launch, this.#context),
         changed: () => reporter.sync(),
         gone: () => void this.#delete(uid),
         printed: (text) => this.#server.printed.printed(`pod ${namespace}/${name}`, text),

@@ -51,7 +51,7 @@ class MemoryArchive implements RecordingArchive {
   }
 }
 
-async function stage(t: TestContext) {
+async function setup(t: TestContext) {
   const network = new FakeNetwork();
   const archive = new MemoryArchive();
   const nodes = await Promise.all(
@@ -86,7 +86,7 @@ async function stage(t: TestContext) {
 const report = (second: number, more: Partial<RecordingSummary> = {}) => JSON.stringify({ ...summary(second, more), tracks: [] });
 
 test('the archive is queried only if no node has the recording or its node is unreachable', async (t) => {
-  const { archive, here, there, open } = await stage(t);
+  const { archive, here, there, open } = await setup(t);
   await addFiles(here.resources, { [`recordings/${idOf(1)}/report.json`]: 'here' });
   await addFiles(there.resources, { [`recordings/${idOf(2)}/report.json`]: 'there' });
   for (const second of [1, 2, 3]) archive.kept.add(second);
@@ -105,7 +105,7 @@ test('the archive is queried only if no node has the recording or its node is un
 });
 
 test('lists contain recordings of nodes and archive once each, newest first, and name unresponsive sources', async (t) => {
-  const { archive, here, there } = await stage(t);
+  const { archive, here, there } = await setup(t);
   const pending = { state: 'running', upload: { state: 'pending', problem: 'why' } } as const;
   await addFiles(here.resources, {
     [`recordings/${idOf(1)}/report.json`]: report(1, pending),
@@ -122,7 +122,7 @@ test('lists contain recordings of nodes and archive once each, newest first, and
 });
 
 test('a recording is deleted on nodes and in the archive, but stays archived while a node that may write it is unresponsive', async (t) => {
-  const { archive, here, there } = await stage(t);
+  const { archive, here, there } = await setup(t);
   await addFiles(there.resources, { [`recordings/${idOf(1)}/report.json`]: report(1) });
   for (const second of [1, 2]) archive.kept.add(second);
   there.links.frozen = true;

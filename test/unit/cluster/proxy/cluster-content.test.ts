@@ -286,7 +286,7 @@ test('an owner that exceeds the first-byte timeout causes 503', async (t) => {
   assert.equal(node?.http.running, 0);
 });
 
-test('an owner that rejects the token of this node causes 503, because the client made no mistake', async (t) => {
+test('an owner that rejects the token of this node causes 503, because the client made no error', async (t) => {
   const cluster = await startCluster(t, 1);
   await startStub(t, cluster, (_, response) => response.writeHead(401).end('{}'));
   assert.equal((await cluster.nodes[0]?.get('/hls/room/0.m4s'))?.status, 503);

@@ -18,7 +18,7 @@ const sources = 'file_component_sources';
 type Ask = (options: unknown, asked?: { type?: ComponentType; videoCodec?: VideoCodec | null }) => Promise<unknown>;
 
 /** Requests a component; returns its properties, or code and message of the error. */
-async function stage(t: TestContext, used: ComponentType[] = ['file', 'sip']): Promise<{ ask: Ask; resources: string }> {
+async function setup(t: TestContext, used: ComponentType[] = ['file', 'sip']): Promise<{ ask: Ask; resources: string }> {
   const resources = await makeResources(t, {
     [`${sources}/a.ogg`]: oggFile([opusPacket(50, 1)]),
     [`${sources}/deep/er/v.h264`]: baseline,
@@ -43,7 +43,7 @@ async function stage(t: TestContext, used: ComponentType[] = ['file', 'sip']): P
 }
 
 test('properties are the options with their defaults', async (t) => {
-  const { ask } = await stage(t);
+  const { ask } = await setup(t);
   assert.deepEqual(await ask({ filePath: 'a.ogg' }), { filePath: 'a.ogg', framerate: null });
   assert.deepEqual(await ask({ filePath: 'a.ogg', framerate: null }), { filePath: 'a.ogg', framerate: null });
   assert.deepEqual(await ask({ filePath: 'deep/er/v.h264' }), { filePath: 'deep/er/v.h264', framerate: 30 });
@@ -51,15 +51,15 @@ test('properties are the options with their defaults', async (t) => {
 });
 
 test('disabled and unknown component types are rejected with their name', async (t) => {
-  const { ask } = await stage(t);
+  const { ask } = await setup(t);
   assert.deepEqual(await ask({}, { type: 'hls' }), ['bad_request', 'Components of type hls are disabled on this node']);
   assert.deepEqual(await ask({}, { type: 'sip' }), ['invalid_field', 'Required field registrarCredentials is missing']);
-  const none = await stage(t, []);
+  const none = await setup(t, []);
   assert.deepEqual(await none.ask({ filePath: 'a.ogg' }), ['bad_request', 'Components of type file are disabled on this node']);
 });
 
 test('invalid options are rejected with their name', async (t) => {
-  const { ask } = await stage(t);
+  const { ask } = await setup(t);
   const rule = 'Expected framerate to be an integer from 1 to 120, got: ';
   for (const [options, sentence] of [
     [undefined, 'Required field filePath is missing'],
@@ -76,7 +76,7 @@ test('invalid options are rejected with their name', async (t) => {
 });
 
 test('paths out of the folder are rejected, also through links; links inside of it are followed', async (t) => {
-  const { ask, resources } = await stage(t);
+  const { ask, resources } = await setup(t);
   const folder = join(resources, sources);
   await symlink('../outside.ogg', join(folder, 'link.ogg'));
   await symlink(resources, join(folder, 'up'));
@@ -101,7 +101,7 @@ test('paths out of the folder are rejected, also through links; links inside of 
 });
 
 test('a missing path, or one that is not a regular file, is not found', async (t) => {
-  const { ask, resources } = await stage(t);
+  const { ask, resources } = await setup(t);
   const folder = join(resources, sources);
   await mkdir(join(folder, 'folder.ogg'));
   execFileSync('mkfifo', [join(folder, 'pipe.ogg')]);
@@ -111,7 +111,7 @@ test('a missing path, or one that is not a regular file, is not found', async (t
 });
 
 test('file types other than .ogg and .h264 are rejected, whether the file exists or not', async (t) => {
-  const { ask } = await stage(t);
+  const { ask } = await setup(t);
   for (const filePath of ['secret.txt', 'none.mp4', 'a.ogg.txt', 'A.OGG', 'ogg', '.ogg'])
     assert.deepEqual(await ask({ filePath }), [
       'bad_request',
@@ -120,7 +120,7 @@ test('file types other than .ogg and .h264 are rejected, whether the file exists
 });
 
 test('a file whose content does not match its extension is rejected', async (t) => {
-  const { ask } = await stage(t);
+  const { ask } = await setup(t);
   for (const filePath of ['text.ogg', 'empty.ogg']) {
     assert.deepEqual(await ask({ filePath }), ['bad_request', 'Unsupported file: no Opus stream in an Ogg container']);
   }
@@ -132,7 +132,7 @@ test('a file whose content does not match its extension is rejected', async (t) 
 });
 
 test('video requires a room that allows H.264', async (t) => {
-  const { ask } = await stage(t);
+  const { ask } = await setup(t);
   const video = { filePath: 'deep/er/v.h264' };
   assert.deepEqual(await ask(video, { videoCodec: 'vp8' }), ['bad_request', 'Incompatible video codec enforced in room r']);
   assert.deepEqual(await ask(video, { videoCodec: 'h264' }), { ...video, framerate: 30 });

@@ -9,7 +9,7 @@ import { oggFile, opusPacket } from '../../../kit/media/ogg-file.ts';
 type Sent = { at: number; packet: Buffer };
 
 /** Time only advances during sleep(). */
-function stage(changes: Partial<PlayOptions> = {}) {
+function setup(changes: Partial<PlayOptions> = {}) {
   const sent: Sent[] = [];
   const time = { now: 1000 };
   const stop = new AbortController();
@@ -51,7 +51,7 @@ async function* bytesOf(bytes: Buffer, step = 1000): AsyncGenerator<Buffer> {
 }
 
 test('Opus is sent every 20 ms with consecutive timestamps, and playing ends after the last packet', async () => {
-  const { sent, time, options } = stage();
+  const { sent, time, options } = setup();
   const packets = Array.from({ length: 100 }, (_, index) => opusPacket(80, index));
   await play(readOpusSamples(bytesOf(oggFile(packets))), options);
   const rtp = rtpOf(sent);
@@ -68,7 +68,7 @@ test('Opus is sent every 20 ms with consecutive timestamps, and playing ends aft
 });
 
 test('a sender report per second contains the time of a timestamp and the counters', async () => {
-  const { sent, options } = stage();
+  const { sent, options } = setup();
   await play(readOpusSamples(bytesOf(oggFile(Array.from({ length: 150 }, (_, index) => opusPacket(80, index))))), options);
   const reports = sent.filter(isReport);
   assert.deepEqual(fieldsOf(reports, 'at'), [1000, 2000, 3000]);
@@ -83,7 +83,7 @@ test('a sender report per second contains the time of a timestamp and the counte
 });
 
 test('frames are sent at the frame rate with the marker on their last packet', async () => {
-  const { sent, time, options } = stage({ clockRate: 90_000, markLast: true });
+  const { sent, time, options } = setup({ clockRate: 90_000, markLast: true });
   const frame = (size: number) => Buffer.concat([Buffer.from([0, 0, 0, 1, 0x65, 0x80]), Buffer.alloc(size, 3)]);
   await play(readH264Samples(bytesOf(Buffer.concat([frame(3000), frame(10), frame(10)])), 25), options);
   const rtp = rtpOf(sent);
@@ -98,7 +98,7 @@ test('frames are sent at the frame rate with the marker on their last packet', a
 });
 
 test('a blocked process shifts the following samples instead of sending a burst', async () => {
-  const { sent, time, options } = stage();
+  const { sent, time, options } = setup();
   async function* samples(): AsyncGenerator<MediaSample> {
     for (let index = 0; index < 10; index += 1) {
       if (index === 5) time.now += 10_000;
@@ -111,7 +111,7 @@ test('a blocked process shifts the following samples instead of sending a burst'
 });
 
 test('samples are read when they are due and not earlier', async () => {
-  const { time, options } = stage();
+  const { time, options } = setup();
   const taken: number[] = [];
   async function* samples(): AsyncGenerator<MediaSample> {
     for (let index = 0; index < 50; index += 1) {
@@ -124,7 +124,7 @@ test('samples are read when they are due and not earlier', async () => {
 });
 
 test('a large frame is sent in portions', async () => {
-  const { sent, options } = stage();
+  const { sent, options } = setup();
   async function* samples(): AsyncGenerator<MediaSample> {
     yield { timestamp: 0, duration: 96_000, payloads: Array.from({ length: 100 }, () => Buffer.from([1])) };
   }
@@ -134,7 +134,7 @@ test('a large frame is sent in portions', async () => {
 });
 
 test('abort ends playing at once and closes the source', async () => {
-  const { stop, options } = stage();
+  const { stop, options } = setup();
   let released = false;
   async function* samples(): AsyncGenerator<MediaSample> {
     try {
@@ -151,7 +151,7 @@ test('abort ends playing at once and closes the source', async () => {
 });
 
 test('playing no samples resolves at once', async () => {
-  const { sent, time, options } = stage();
+  const { sent, time, options } = setup();
   await play(readOpusSamples(bytesOf(Buffer.from('nothing'))), options);
   assert.deepEqual([sent, time.now], [[], 1000]);
 });

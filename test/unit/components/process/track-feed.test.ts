@@ -11,7 +11,7 @@ const track: SubscribableTrack = { id: 't', kind: 'audio', encoding: 'opus', ori
 const rtp: EgressTrack = { kind: 'audio', ssrc: 1, payloadType: 100, clockRate: 48_000, channels: 2 };
 
 /** The test controls when subscriptions complete. */
-function stage(t: TestContext) {
+function setup(t: TestContext) {
   const asked: PromiseWithResolvers<EgressTrack>[] = [];
   const [unsubscribed, resumed]: [string[], string[]] = [[], []];
   const output: RtpEgress = {
@@ -37,7 +37,7 @@ function stage(t: TestContext) {
 
 test('a track that is removed and added again while subscribing is received, whatever the first result', async (t) => {
   for (const first of ['refused', 'made'] as const) {
-    const { tracks, asked, unsubscribed, resumed, added, removed } = stage(t);
+    const { tracks, asked, unsubscribed, resumed, added, removed } = setup(t);
     tracks.receive([track]);
     tracks.receive([]);
     tracks.receive([track]);
@@ -56,7 +56,7 @@ test('a track that is removed and added again while subscribing is received, wha
 });
 
 test('a track that is removed while subscribing is unsubscribed and not announced', async (t) => {
-  const { tracks, asked, unsubscribed, added, removed } = stage(t);
+  const { tracks, asked, unsubscribed, added, removed } = setup(t);
   tracks.receive([track]);
   tracks.receive([]);
   asked[0]?.resolve(rtp);

@@ -27,7 +27,7 @@ function planOf(roomId: string): RecordingTarget {
   return { room, componentId: 'c', place: undefined, onUploadProblem: () => {}, log: silentLog() };
 }
 
-async function stage(t: TestContext, timeToLive: number | null = null) {
+async function setup(t: TestContext, timeToLive: number | null = null) {
   const resources = await makeResources(t);
   let now = start;
   const open = () => {
@@ -57,7 +57,7 @@ async function stage(t: TestContext, timeToLive: number | null = null) {
 }
 
 test('a recording is named by room and start time, and its report has the start of each file', async (t) => {
-  const { recordings, report, folder } = await stage(t);
+  const { recordings, report, folder } = await setup(t);
   const recording = await recordings.create(planOf('r'));
   assert.equal(recording.id, 'r-20261121T120000005Z');
   const next = await recordings.create(planOf('r'));
@@ -100,7 +100,7 @@ test('a recording is named by room and start time, and its report has the start 
 test('an interrupted recording is finished by the next process once its heartbeat is stale', async (t) => {
   // The recording process updates the heartbeat every two seconds.
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { recordings, open, report, age } = await stage(t);
+  const { recordings, open, report, age } = await setup(t);
   const recording = await recordings.create(planOf('r'));
   const { entry, path } = recording.add(track, '.webm');
   const head = matroskaHead(
@@ -124,7 +124,7 @@ test('an interrupted recording is finished by the next process once its heartbea
 });
 
 test('expired recordings are deleted, running ones are not', async (t) => {
-  const { recordings, ids, age } = await stage(t, 60_000);
+  const { recordings, ids, age } = await setup(t, 60_000);
   const [old, fresh, running] = [
     await recordings.create(planOf('old')),
     await recordings.create(planOf('new')),
@@ -147,7 +147,7 @@ test('pending uploads are kept, and uploaded recordings are deleted after a day 
     [null, day + 1000, ['failed', 'local', 'pending']],
     [null, day - 1000, ['done', 'failed', 'local', 'pending']],
   ] as const) {
-    const { recordings, resources, ids, age: grow } = await stage(t, timeToLive);
+    const { recordings, resources, ids, age: grow } = await setup(t, timeToLive);
     for (const state of ['done', 'failed', 'local', 'pending'] as const) {
       const folder = join(resources, 'recordings', state);
       await mkdir(folder, { recursive: true });
@@ -169,7 +169,7 @@ test('pending uploads are kept, and uploaded recordings are deleted after a day 
 });
 
 test('without a TTL nothing is deleted', async (t) => {
-  const { recordings, ids, age } = await stage(t);
+  const { recordings, ids, age } = await setup(t);
   const recording = await recordings.create(planOf('r'));
   await recording.finish();
   await age(recording.id, 1e10);
@@ -178,7 +178,7 @@ test('without a TTL nothing is deleted', async (t) => {
 });
 
 test('a running recording cannot be deleted', async (t) => {
-  const { recordings, resources, ids } = await stage(t);
+  const { recordings, resources, ids } = await setup(t);
   const recording = await recordings.create(planOf('r'));
   const content = new LocalContent(resources, (id) => recordings.isRunning(id));
   await assert.rejects(content.deleteRecording(recording.id), {

@@ -5,7 +5,7 @@ import { JitterBuffer, type OrderedPacket } from '../../../../node/components/rt
 import { SequenceUnwrapper } from '../../../../node/components/rtp/sequence-unwrapper.ts';
 import { TrackClock } from '../../../../node/components/rtp/track-clock.ts';
 
-function stage(wait = 100) {
+function setup(wait = 100) {
   const out: OrderedPacket[] = [];
   const buffer = new JitterBuffer({ wait, out: (packet) => out.push(packet) });
   const push = (sequence: number, now: number, timestamp = sequence * 10) =>
@@ -24,7 +24,7 @@ function stage(wait = 100) {
 }
 
 test('packets are output in order as soon as none is missing', () => {
-  const { push, notified } = stage();
+  const { push, notified } = setup();
   for (const sequence of [5, 7, 8, 6, 9]) push(sequence, 0);
   assert.deepEqual(notified(), [
     [5, 0],
@@ -36,7 +36,7 @@ test('packets are output in order as soon as none is missing', () => {
 });
 
 test('a missing packet is waited for, then reported as lost with the next one; late and duplicate packets are dropped', () => {
-  const { buffer, push, notified } = stage(100);
+  const { buffer, push, notified } = setup(100);
   push(1, 0);
   push(4, 10);
   buffer.drain(109);
@@ -55,7 +55,7 @@ test('a missing packet is waited for, then reported as lost with the next one; l
 });
 
 test('sequence numbers and timestamps continue after they wrap', () => {
-  const { push, out, notified } = stage();
+  const { push, out, notified } = setup();
   push(65_535, 0, 2 ** 32 - 10);
   push(65_536, 1, 0);
   push(65_537, 2, 10);
@@ -67,7 +67,7 @@ test('sequence numbers and timestamps continue after they wrap', () => {
 });
 
 test('a source that restarts with another sequence number is followed and reported as loss', () => {
-  const { buffer, push, notified } = stage(100);
+  const { buffer, push, notified } = setup(100);
   push(1, 0);
   push(30_001, 10);
   buffer.drain(200);
@@ -78,7 +78,7 @@ test('a source that restarts with another sequence number is followed and report
 });
 
 test('flush outputs all packets, and at most 1024 packets are buffered', () => {
-  const { buffer, push, notified } = stage(1e9);
+  const { buffer, push, notified } = setup(1e9);
   push(1, 0);
   for (let sequence = 3; sequence < 1100; sequence += 1) push(sequence, 0);
   assert.ok(notified().length > 1000);

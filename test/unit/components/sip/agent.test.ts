@@ -13,9 +13,9 @@ import { TestUserAgent } from '../../../kit/sip/test-user-agent.ts';
 type Script = (method: string, text: string, repeat: () => void) => string | undefined | Promise<string | undefined>;
 
 /** `answers`: responses of the user agent, `send` sends to it. */
-type Stage = { agent: TestUserAgent; requests: string[]; answers: string[]; send: (text: string) => void };
+type Fixture = { agent: TestUserAgent; requests: string[]; answers: string[]; send: (text: string) => void };
 
-async function stage(t: TestContext, script: Script, ip = '127.0.0.1'): Promise<Stage> {
+async function setup(t: TestContext, script: Script, ip = '127.0.0.1'): Promise<Fixture> {
   const registrar = createSocket(isIPv6(ip) ? 'udp6' : 'udp4');
   registrar.bind(0, ip);
   await once(registrar, 'listening');
@@ -52,7 +52,7 @@ const count = (requests: readonly string[], method: string) => of(requests, meth
 const different = (requests: readonly string[], method: string) => [...new Set(of(requests, method))];
 
 test('lost requests are retransmitted unchanged', async (t) => {
-  const { agent, requests } = await stage(t, () => (requests.length < 3 ? undefined : 'SIP/2.0 200 OK'));
+  const { agent, requests } = await setup(t, () => (requests.length < 3 ? undefined : 'SIP/2.0 200 OK'));
   await agent.report('registered');
   assert.equal(requests.length, 3);
   assert.equal(new Set(requests).size, 1);
@@ -60,7 +60,7 @@ test('lost requests are retransmitted unchanged', async (t) => {
 
 test('a retransmitted challenge does not count as response to the credentials', async (t) => {
   const challenge = 'Digest realm="far", nonce="n", qop="auth"';
-  const { agent, requests } = await stage(t, (method, text, repeat) => {
+  const { agent, requests } = await setup(t, (method, text, repeat) => {
     if (method === 'ACK') return undefined;
     if (!/^(Proxy-)?Authorization: /m.test(text)) {
       return method === 'REGISTER'
@@ -79,7 +79,7 @@ test('a retransmitted challenge does not count as response to the credentials', 
 });
 
 test('a registrar may require a longer registration, and a remote party a longer session', async (t) => {
-  const { agent, requests } = await stage(t, (method, text) => {
+  const { agent, requests } = await setup(t, (method, text) => {
     if (method === 'REGISTER')
       return /^Expires: 120\r$/m.test(text) ? 'SIP/2.0 423 Interval Too Brief\r\nMin-Expires: 600' : 'SIP/2.0 200 OK';
     if (method !== 'INVITE') return 'SIP/2.0 200 OK';
@@ -98,7 +98,7 @@ test('a registrar may require a longer registration, and a remote party a longer
 
 test('hanging up before ringing cancels as soon as possible, and closing unregisters', async (t) => {
   const gate = Promise.withResolvers<void>();
-  const { agent, requests } = await stage(t, (method) => {
+  const { agent, requests } = await setup(t, (method) => {
     if (method === 'INVITE') gate.resolve();
     return method === 'INVITE' ? 'SIP/2.0 100 Trying' : 'SIP/2.0 200 OK';
   });
@@ -115,7 +115,7 @@ test('hanging up before ringing cancels as soon as possible, and closing unregis
 test('a registration that is granted during close() is removed', async (t) => {
   const asked = Promise.withResolvers<void>();
   const gate = Promise.withResolvers<void>();
-  const { agent, requests } = await stage(t, async () => {
+  const { agent, requests } = await setup(t, async () => {
     asked.resolve();
     await gate.promise;
     return 'SIP/2.0 200 OK';
@@ -130,7 +130,7 @@ test('a registration that is granted during close() is removed', async (t) => {
 });
 
 test('an incoming call with pending admission is rejected at the end', async (t) => {
-  const { agent, answers, send } = await stage(t, () => 'SIP/2.0 200 OK');
+  const { agent, answers, send } = await setup(t, () => 'SIP/2.0 200 OK');
   await agent.report('registered');
   agent.admits = undefined;
   const asked = agent.report('asked');
@@ -152,7 +152,7 @@ Content-Length: 0
 });
 
 test('without a free RTP port a call is rejected; an unknown call cannot be hung up or receive digits', async (t) => {
-  const { agent } = await stage(t, () => 'SIP/2.0 200 OK');
+  const { agent } = await setup(t, () => 'SIP/2.0 200 OK');
   await agent.report('registered');
   agent.audio.full = true;
   await assert.rejects(agent.agent.call('c', '1'), { code: 'unavailable', message: 'All RTP ports are in use' });
@@ -161,7 +161,7 @@ test('without a free RTP port a call is rejected; an unknown call cannot be hung
 });
 
 test('over IPv6 it registers and calls, with the address in brackets and as IP6', async (t) => {
-  const { agent, requests } = await stage(
+  const { agent, requests } = await setup(
     t,
     (method) => (method === 'ACK' ? undefined : method === 'INVITE' ? 'SIP/2.0 486 Busy Here' : 'SIP/2.0 200 OK'),
     '::1',

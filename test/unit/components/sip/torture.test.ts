@@ -9,7 +9,7 @@ import { freePort } from '../../../kit/network/free-ports.ts';
 import { tortureMessages } from '../../../kit/sip/sip-torture.ts';
 import { TestUserAgent } from '../../../kit/sip/test-user-agent.ts';
 
-type Stage = {
+type Fixture = {
   agent: TestUserAgent;
   /** Sends to the user agent from the address of the registrar. */
   send: (message: string | Buffer) => void;
@@ -19,7 +19,7 @@ type Stage = {
 };
 
 /** A registrar that accepts every user agent, and a registered user agent. */
-async function stage(t: TestContext): Promise<Stage> {
+async function setup(t: TestContext): Promise<Fixture> {
   const registrar = createSocket('udp4');
   registrar.bind(0, '127.0.0.1');
   await once(registrar, 'listening');
@@ -68,7 +68,7 @@ function register(registrar: Socket, text: string, port: number): void {
 }
 
 test('each torture message gets one response or none, and the next message is processed', async (t) => {
-  const { agent, send, answers, port } = await stage(t);
+  const { agent, send, answers, port } = await setup(t);
   const statuses = new Map<string, Set<number>>();
   for (const message of Object.values(tortureMessages)) {
     send(message.replaceAll('PORT', String(port)));
@@ -100,7 +100,7 @@ test('each torture message gets one response or none, and the next message is pr
 });
 
 test('mutated messages are harmless (fixed seed)', { timeout: 60_000 }, async (t) => {
-  const { agent, send, answers, port } = await stage(t);
+  const { agent, send, answers, port } = await setup(t);
   const rejections: unknown[] = [];
   const remember = (error: unknown) => rejections.push(error);
   process.on('unhandledRejection', remember);
@@ -120,7 +120,7 @@ test('mutated messages are harmless (fixed seed)', { timeout: 60_000 }, async (t
 });
 
 test('packets from other addresses than the registrar are dropped without parsing', async (t) => {
-  const { agent, answers, port } = await stage(t);
+  const { agent, answers, port } = await setup(t);
   const attacker = createSocket('udp4');
   attacker.bind(0, '127.0.0.2');
   await once(attacker, 'listening');

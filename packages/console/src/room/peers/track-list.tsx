@@ -92,9 +92,9 @@ function layerText(layers: ReceivedFigures['layers']): string {
   return `${layers.spatialLayer + 1}${layers.temporalLayer === null ? '' : `.${layers.temporalLayer + 1}`}`;
 }
 
-function factsOf(track: Track, figures: PublishedFigures | undefined): string[] {
-  const flowing = figures?.encodings.filter(({ bitrate }) => bitrate > 0).length ?? 0;
-  const layers = track.simulcast ? [figures ? `simulcast, ${pluralize(flowing, 'active layer')}` : 'simulcast'] : [];
-  const measured = figures ? [bitrateText(figures.bitrate), `${shareText(figures.loss)} lost`] : [];
+function factsOf(track: Track, stats: PublishedFigures | undefined): string[] {
+  const flowing = stats?.encodings.filter(({ bitrate }) => bitrate > 0).length ?? 0;
+  const layers = track.simulcast ? [stats ? `simulcast, ${pluralize(flowing, 'active layer')}` : 'simulcast'] : [];
+  const measured = stats ? [bitrateText(stats.bitrate), `${shareText(stats.loss)} lost`] : [];
   return [track.encoding ?? track.type, ...layers, ...measured];
 }

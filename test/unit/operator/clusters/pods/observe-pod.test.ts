@@ -6,7 +6,7 @@ import { type Host, HostMonitor, hostChanged, isUnschedulable } from '../../../.
 import { notReadyReason, podSnapshot } from '../../../../../operator/clusters/pods/observe-pod.ts';
 import type { Stored } from '../../../../../operator/kube/objects.ts';
 
-const surroundings = {
+const context = {
   templateHash: 'hash',
   indexes: 11,
   lost: (host: string) => host === 'dark',
@@ -42,7 +42,7 @@ function stored({
 }
 const running = { containerStatuses: [{ name: 'node', state: { running: {} } }], phase: 'Running' };
 const ready = { ...running, conditions: [{ type: 'Ready', status: 'True' }] };
-const facts = (...of: Parameters<typeof stored>) => podSnapshot(stored(...of), surroundings);
+const facts = (...of: Parameters<typeof stored>) => podSnapshot(stored(...of), context);
 
 test('a running pod is ready', () => {
   const { index, current, ready: isReady, idle, lost, leaving, ending, failed } = facts({ status: ready, nodeName: 'host' });
@@ -74,8 +74,8 @@ test('an evicted pod is failed', () => {
 });
 
 test('a pod of another template or with an invalid index is not current', () => {
-  assert.equal(podSnapshot(stored(), { ...surroundings, templateHash: 'other' }).current, false);
-  assert.equal(podSnapshot(stored(), { ...surroundings, indexes: 3 }).current, false);
+  assert.equal(podSnapshot(stored(), { ...context, templateHash: 'other' }).current, false);
+  assert.equal(podSnapshot(stored(), { ...context, indexes: 3 }).current, false);
 });
 
 test('the reason why a pod is not ready is taken from its status', () => {
