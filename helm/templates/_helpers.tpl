@@ -1,3 +1,22 @@
+{{/*
+Adds each missing value with its default. With `helm upgrade --reuse-values` Helm passes the values of the earlier chart, without newer ones.
+Each template starts with it. Values that Kubernetes or a CRD defines are kept whole, so that a null removes one of their fields.
+*/}}
+{{- define "mediarooms.completeValues" -}}
+{{- include "mediarooms.completeGroup" (list .Values (.Files.Get "files/values.yaml" | fromYaml)) -}}
+{{- end -}}
+
+{{- define "mediarooms.completeGroup" -}}
+{{- $values := index . 0 -}}
+{{- range $name, $default := index . 1 -}}
+{{- if kindIs "invalid" (index $values $name) -}}
+{{- $_ := set $values $name $default -}}
+{{- else if and (kindIs "map" $default) (not (has $name (list "resources" "spec" "labels"))) -}}
+{{- include "mediarooms.completeGroup" (list (index $values $name) $default) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{- define "mediarooms.name" -}}
 {{- printf "%s-operator" .Release.Name | trunc 63 | trimSuffix "-" -}}
 {{- end -}}

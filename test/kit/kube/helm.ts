@@ -40,8 +40,8 @@ export async function mustRun(helm: Helm, args: readonly string[], input?: strin
 export type ChartOptions = {
   /** Name of the release. */
   release?: string;
-  /** Templates to render, such as `rbac.yaml`. */
-  only: readonly string[];
+  /** Templates to render, such as `rbac.yaml`; all if omitted. */
+  only?: readonly string[];
   /** Values by path, as for `--set-json`. */
   values?: Record<string, unknown>;
 };
@@ -49,7 +49,7 @@ export type ChartOptions = {
 export type ChartObject = { kind: string; metadata: { name: string; namespace?: string }; [field: string]: unknown };
 
 /** The objects of the chart in the namespace `default`. @throws with the output of helm */
-export async function renderChart({ release = 'mediarooms', only, values = {} }: ChartOptions): Promise<ChartObject[]> {
+export async function renderChart({ release = 'mediarooms', only = [], values = {} }: ChartOptions = {}): Promise<ChartObject[]> {
   const set = Object.entries(values).flatMap(([path, value]) => ['--set-json', `${path}=${JSON.stringify(value)}`]);
   const shown = only.flatMap((name) => ['--show-only', `templates/${name}`]);
   const text = await mustRun(helmOf(), ['template', release, chartFolder, '--namespace', 'default', ...shown, ...set]);
