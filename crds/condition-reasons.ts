@@ -79,9 +79,10 @@ export const mediaClusterConditions = {
     Refused: 'A node rejected the configuration; the message is from the node.',
     NoNodes: 'No node is running.',
     AsExpected: 'The operator has found no problem.',
-    SecretMissing: 'A Secret that the spec names does not exist.',
+    SecretMissing:
+      'A Secret that the spec names does not exist. The previous configuration stays effective; without one, no pod is created until the Secret exists.',
     SecretKeyMissing: 'A key is missing in a Secret.',
-    SecretInvalid: 'A value in a Secret is invalid.',
+    SecretInvalid: 'A value in a Secret is invalid, for example an API token that is too short.',
     SecretNotNamed: 'config.s3 needs secrets.s3.',
     SecretShared: 'A Secret of which all keys are used is named twice.',
     CredentialNotNamed: 'A TURN server needs username and credential.',

@@ -86,12 +86,12 @@ const ownSecret = (field: string): Rule => {
 const secrets = withRules(
   z.object({
     apiTokens: reference(
-      'Secret whose values are API tokens, named by their keys; a token whose key ends with `.read` may only read. Created with the keys `operator` and `admin` if it does not exist.',
+      'Secret whose values are API tokens, named by their keys; a token whose key ends with `.read` may only read. If omitted, the operator creates `<name>-api-tokens` with the keys `operator` and `admin`.',
     ).optional(),
     secretKeys: reference(
-      'Secret with the token keys: `current`, and `next` or `previous` during a rotation; created if it does not exist.',
+      'Secret with the token keys: `current`, and `next` or `previous` during a rotation. If omitted, the operator creates `<name>-secret-keys`.',
     ).optional(),
-    cookie: reference('Secret with the `cookie` of the cluster; created if it does not exist.').optional(),
+    cookie: reference('Secret with the `cookie` of the cluster. If omitted, the operator creates `<name>-cookie`.').optional(),
     s3: reference('Secret with `accessKeyId` and `secretAccessKey` of config.s3.').optional(),
     webhooks: reference('Secret whose values are webhook signing keys (`whsec_`...).').optional(),
   }),

@@ -1,6 +1,7 @@
 // Node configuration: read once at start, complete and frozen. Reloadable settings are in ReloadableConfig (config/reloadable-config.ts).
 import { randomBytes } from 'node:crypto';
 import { resolve as resolvePath } from 'node:path';
+import { minTokenLength } from '../api/settings/values.ts';
 import { knownNames } from '../api/settings/variables.ts';
 import { hostAndPort, isLoopbackAddress, isLoopbackHost, isUnspecifiedAddress } from './config/addresses.ts';
 import { deepFreeze } from './config/deep-freeze.ts';
@@ -111,12 +112,12 @@ function generalWarnings(reader: ConfigReader, hot: ReloadableConfig): string[] 
   const unknown = reader.env.unknown(knownNames);
   const short = hot.current.secretKeys.some((key) => key.length < 32);
   // Failed attempts are rate limited, but a short token can still be guessed.
-  const shortToken = hot.current.apiTokens.some(({ token }) => token.length < 16);
+  const shortToken = hot.current.apiTokens.some(({ token }) => token.length < minTokenLength);
   return [
     ...(legacy.length > 0 ? [`Deprecated variables, removed in version 0.8.0 (use SVC_ instead of LEGACY_): ${legacy.join(', ')}`] : []),
     ...(unknown.length > 0 ? [`Unknown variables, ignored: ${unknown.join(', ')}`] : []),
     ...(hot.shadowed.length > 0 ? [`The environment overrides these names in configuration files: ${hot.shadowed.join(', ')}`] : []),
     ...(short ? ['A key of SVC_SECRET_KEY_BASE is shorter than 32 characters and can be guessed (try: openssl rand -base64 48)'] : []),
-    ...(shortToken ? ['An API token is shorter than 16 characters and can be guessed (try: openssl rand -hex 24)'] : []),
+    ...(shortToken ? [`An API token is shorter than ${minTokenLength} characters and can be guessed (try: openssl rand -hex 24)`] : []),
   ];
 }

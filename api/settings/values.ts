@@ -97,6 +97,8 @@ export const tokenName = stringMatching(
   `to be a name of 1 to ${maxTokenName} characters`,
   (text) => text.length <= maxTokenName && /^[\w .:@-]+$/.test(text),
 );
+/** Shorter API tokens can be guessed: failed attempts are limited for each client only. */
+export const minTokenLength = 16;
 /** Allowed characters of an `Authorization` header (RFC 9110, section 5.5). */
 export const bearerToken = stringMatching('to be visible ASCII characters without spaces, at most 1024', (text) =>
   /^[\x21-\x7e]{1,1024}$/.test(text),

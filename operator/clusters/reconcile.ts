@@ -55,7 +55,7 @@ export class ClusterReconciler {
     const pods = fleet.watch(key, cluster, remembered.quick);
     const livePorts = [...pods.values()].flatMap((pod) => mediaPortsOf(pod) ?? []);
     const shared = await sharedResources.reconcile(client, cluster, livePorts, (files) => fleet.knowsKeys(key, pods, files));
-    const context: ReconcileContext = { key, client, cluster, facts: shared.facts, signal };
+    const context: ReconcileContext = { key, client, cluster, facts: shared.facts, canStart: shared.canStart, signal };
     const state = shared.ready ? await fleet.step(context, pods, shared.files) : emptyState(cluster);
     if (shared.ready) await this.#prune(context, shared);
     const config = configState(shared.files, fleet.holders(key, pods, false));

@@ -2,12 +2,13 @@
 import type { KubeClient } from '../kube/client.ts';
 import type { ConditionReason } from '../kube/conditions.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
+import { isControlledBy } from '../kube/objects.ts';
 import type { ClusterContext, IpFamily, PortRange } from './cluster-context.ts';
 import { type ConfigFiles, configFiles, configObjects } from './config-files.ts';
 import { sharedObjects, specProblems } from './desired.ts';
 import { namesOf } from './names.ts';
 import type { ClusterStores, ObservedService } from './observed-objects.ts';
-import type { StoredCluster } from './owned.ts';
+import { namespaceOf, type StoredCluster } from './owned.ts';
 import type { OwnedObjects } from './owned-objects.ts';
 import type { PodIndexes } from './pods/pod-indexes.ts';
 import type { ClusterSecrets, RotationState } from './secrets/cluster-secrets.ts';
@@ -23,8 +24,8 @@ export type SharedResourcesOptions = {
   recorder: Pick<EventRecorder, 'emit'>;
   image: string;
   clusterDomain: string;
-  /** Optional kinds that the API server supports; they may appear later. */
-  stores: Pick<ClusterStores, 'serviceMonitors' | 'httpRoutes'>;
+  /** Optional kinds that the API server supports; they may appear later. Configuration files are in `configMaps` and `secrets`. */
+  stores: Pick<ClusterStores, 'serviceMonitors' | 'httpRoutes' | 'configMaps' | 'secrets'>;
 };
 
 export type SharedResourcesResult = {
@@ -34,8 +35,10 @@ export type SharedResourcesResult = {
   problems: ConditionReason[];
   /** Names (`Kind name`) of the desired objects. */
   wanted: Set<string>;
-  /** Whether the inputs that pods read at startup exist: the address family of the headless Service and the generated Secrets. */
+  /** Whether the headless Service exists, whose address family pods need. */
   ready: boolean;
+  /** Whether new pods find everything that they mount; else they wait for a Secret of the user. */
+  canStart: boolean;
 };
 
 export class SharedResources {
@@ -76,20 +79,30 @@ export class SharedResources {
     if (rotation.problem) problems.push(rotation.problem);
     const wanted = new Set<string>();
     // First, because pods mount them.
-    if (!('problems' in files)) await this.#apply(client, cluster, configObjects(cluster, files), wanted, problems);
+    const configs = 'problems' in files ? [] : configObjects(cluster, files);
+    const written = await this.#apply(client, cluster, configs, wanted, problems);
+    const mounted = [secretsOf(cluster).cookie, secretsOf(cluster).certificates].filter((name) => name !== undefined);
+    const canStart =
+      mounted.every((name) => read.has(name)) && (written.size > 0 ? written.size === configs.length : this.#hasFiles(cluster));
     const applied = await this.#apply(client, cluster, sharedObjects(cluster, facts), wanted, problems);
     const headless = applied.get(`Service ${namesOf(cluster.metadata.name).nodes}`) as ObservedService | undefined;
     const family = headless?.spec?.ipFamilies?.[0] as IpFamily | undefined;
-    const { apiTokens, secretKeys, cookie, certificates = cookie } = secretsOf(cluster);
-    const ready = headless !== undefined && [apiTokens, secretKeys, cookie, certificates].every((name) => read.has(name));
     return {
       facts: { ...facts, ...(family ? { ipFamily: family } : {}) },
       files,
       rotation,
       problems,
       wanted,
-      ready,
+      ready: headless !== undefined,
+      canStart,
     };
+  }
+
+  /** Whether files of an earlier reconcile exist, with which pods can start. */
+  #hasFiles(cluster: StoredCluster): boolean {
+    const { configMaps, secrets } = this.#options.stores;
+    const key = `${namespaceOf(cluster)}/${namesOf(cluster.metadata.name).config}`;
+    return [configMaps.get(key), secrets.get(key)].every((object) => object !== undefined && isControlledBy(object, cluster.metadata.uid));
   }
 
   async #apply(

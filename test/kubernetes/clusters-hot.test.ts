@@ -68,7 +68,7 @@ test('a missing Secret of the configuration is reported, and the previous config
   const before = await hash();
   await user.apply(spec);
   await user.until('the missing Secret is reported', async () => (await user.condition('Degraded')).reason === 'SecretMissing');
-  assert.match((await user.condition('Degraded')).message, /^Secret "bucket-keys", which secrets\.s3 needs, does not exist\./);
+  assert.match((await user.condition('Degraded')).message, /^Secret "bucket-keys", in which secrets\.s3 needs the keys /);
   assert.equal((await user.condition('ConfigSynced')).reason, 'SecretMissing');
   assert.deepEqual(await hash(), before);
   const stringData = { accessKeyId: 'id', secretAccessKey: 'key' };
@@ -111,15 +111,22 @@ test('keys rotate in two steps, and a token stays valid until it expires', async
   assert.equal(await mayEnter(pod, fresh), true);
 });
 
-test('generated API tokens are kept when the spec changes', async () => {
+test('a named Secret that is missing is not generated, changes no pod, and generated API tokens are kept', async () => {
   const token = await user.token('operator');
-  await user.apply({ replicas: 2, drain, secrets: { apiTokens: { name: 'others' } } });
-  await user.until('another Secret is created', async () => (await user.names('secrets')).includes('others'));
-  assert.equal(await user.token('operator'), token);
+  const uids = async () => (await user.pods()).map(({ metadata: { uid } }) => uid);
+  const before = await uids();
+  await user.apply({ replicas: 2, drain, secrets: { apiTokens: { name: 'others' }, cookie: { name: 'other-cookie' } } });
+  await user.until('the missing Secret is reported', async () => (await user.condition('ConfigSynced')).reason === 'SecretMissing');
+  assert.match((await user.condition('Degraded')).message, /Secret "others", in which secrets\.apiTokens needs a key for each API token/);
+  const { status } = await user.cluster();
+  assert.deepEqual([status?.adminTokenSecret, status?.readyReplicas], ['others', 2]);
+  assert.ok(!(await user.names('secrets')).some((name) => name.startsWith('other')));
+  assert.deepEqual(await uids(), before);
   await user.apply({ replicas: 2, drain });
-  await user.until(
-    'the status names the first Secret again',
-    async () => (await user.cluster()).status?.adminTokenSecret === 'c-api-tokens',
-  );
+  await user.until('the status names the first Secret again', async () => {
+    const now = (await user.cluster()).status;
+    return now?.adminTokenSecret === 'c-api-tokens' && (await user.condition('ConfigSynced')).status === 'True';
+  });
   assert.equal(await user.token('operator'), token);
+  assert.deepEqual(await uids(), before);
 });

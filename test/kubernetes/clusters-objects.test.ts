@@ -99,6 +99,26 @@ test('Secrets of the user are used, and none is generated in their place', async
   assert.equal(health.status, 200);
 });
 
+test('a cluster whose spec names a missing Secret waits without pods, and starts with the Secret', async () => {
+  const spec = { replicas: 1, drain, secrets: { apiTokens: { name: 'tokens' }, cookie: { name: 'the-cookie' } } };
+  const user = await MediaClusterUser.make(server, 'waiting', spec);
+  await user.until('the missing Secrets are reported', async () => (await user.condition('Degraded')).reason === 'SecretMissing');
+  const { message } = await user.condition('Degraded');
+  assert.match(message, /Secret "tokens", in which secrets\.apiTokens needs a key for each API token, does not exist\./);
+  assert.match(message, /Secret "the-cookie", in which secrets\.cookie needs the key "cookie", does not exist\./);
+  assert.equal((await user.condition('Progressing')).reason, 'Stopped');
+  const secret = { apiVersion: 'v1', kind: 'Secret' };
+  await server.apply({ ...secret, metadata: { namespace: 'waiting', name: 'tokens' }, stringData: { operator: 'a-short-token' } });
+  const short = 'The API token "operator" in Secret "tokens" must have at least 16 characters.';
+  await user.until('the short token is reported', async () => (await user.condition('Degraded')).message.includes(short));
+  assert.deepEqual([await user.names('pods'), await user.names('secrets')], [[], ['c-secret-keys', 'tokens']]);
+  await server.apply({ ...secret, metadata: { namespace: 'waiting', name: 'the-cookie' }, stringData: { cookie: 'a-cookie-of-the-user' } });
+  await server.apply({ ...secret, metadata: { namespace: 'waiting', name: 'tokens' }, stringData: { operator: 'a-token-of-the-user' } });
+  await user.settled('c-0');
+  await user.until('the cluster is not Degraded', async () => (await user.condition('Degraded')).status === 'False');
+  assert.deepEqual(await user.names('secrets'), ['c-config', 'c-secret-keys', 'the-cookie', 'tokens']);
+});
+
 test('claims and generated Secrets are kept when the spec drops them', async () => {
   const storage = { persistentVolumeClaim: { size: '1Gi' } };
   const user = await MediaClusterUser.make(server, 'kept', { replicas: 1, drain, storage });

@@ -172,6 +172,8 @@ export class Fleet {
       await operations.remove(context, pod, 'it failed');
       progress.push({ reason: 'Replacing', message: `Pod ${pod.name} failed and is being replaced.` });
     }
+    // The problem is among those of the Secrets.
+    if (!context.canStart) return;
     const pause = this.#pauseAfterFailures(context.key, plan.remove.length > 0);
     if (pause > 0 && plan.create.length > 0) {
       progress.push({ reason: 'Replacing', message: 'The next pod is created after a pause, because a pod failed.' });

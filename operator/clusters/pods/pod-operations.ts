@@ -44,8 +44,15 @@ export type PodOperationsOptions = {
 /** Written hash, its time and number of repetitions. */
 type Touch = { hash: string; at: number; times: number };
 
-/** Context of one reconcile of one cluster. */
-export type ReconcileContext = { key: string; client: KubeClient; cluster: StoredCluster; facts: ClusterContext; signal: AbortSignal };
+/** Context of one reconcile of one cluster. `canStart`: whether new pods find the files that they mount. */
+export type ReconcileContext = {
+  key: string;
+  client: KubeClient;
+  cluster: StoredCluster;
+  facts: ClusterContext;
+  canStart: boolean;
+  signal: AbortSignal;
+};
 export type Pods = ReadonlyMap<string, Stored<ObservedPod>>;
 
 export class PodOperations {

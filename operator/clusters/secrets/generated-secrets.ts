@@ -1,8 +1,8 @@
-// Secrets that the operator generates once if they do not exist: API tokens, token key and cookie.
+// Secrets that the operator generates once if the spec names no Secret for them: API tokens, token key and cookie.
 import type { ClusterContext, SecretData } from '../cluster-context.ts';
 import type { Secret } from '../manifests.ts';
+import { namesOf } from '../names.ts';
 import { ownedMeta, type StoredCluster } from '../owned.ts';
-import { secretsOf } from './secret-values.ts';
 
 /** Source of random bytes, e.g. node:crypto. */
 export type RandomBytes = (size: number) => Buffer;
@@ -10,21 +10,22 @@ export type RandomBytes = (size: number) => Buffer;
 const tokenBytes = 32;
 const keyBytes = 48;
 
-/** Secrets to *create*. An existing Secret is never overwritten, because it belongs to the user. */
+const content = {
+  apiTokens: (random) => ({ operator: newSecret(random, tokenBytes), admin: newSecret(random, tokenBytes) }),
+  secretKeys: (random) => ({ current: newSecret(random, keyBytes) }),
+  cookie: (random) => ({ cookie: newSecret(random, tokenBytes) }),
+} as const satisfies Record<string, (random: RandomBytes) => SecretData>;
+
+/**
+ * Secrets to *create*. An existing Secret is never overwritten, because it belongs to the user. A Secret that the spec names is never
+ * generated: its user creates or restores it, and random values in its place would disconnect clients and nodes.
+ */
 export function missingSecrets(cluster: StoredCluster, facts: Pick<ClusterContext, 'secrets'>, random: RandomBytes): Secret[] {
-  const names = secretsOf(cluster);
-  const content: Record<string, () => Record<string, string>> = {};
-  // Several references may name the same Secret; it then contains the keys of all of them.
-  const add = (name: string, data: () => Record<string, string>) => {
-    const before = content[name];
-    content[name] = before === undefined ? data : () => ({ ...before(), ...data() });
-  };
-  add(names.apiTokens, () => ({ operator: newSecret(random, tokenBytes), admin: newSecret(random, tokenBytes) }));
-  add(names.secretKeys, () => ({ current: newSecret(random, keyBytes) }));
-  add(names.cookie, () => ({ cookie: newSecret(random, tokenBytes) }));
-  return Object.entries(content)
-    .filter(([name]) => !facts.secrets.has(name))
-    .map(([name, data]) => secretOf(cluster, name, data()));
+  const { secrets = {}, ...names } = { ...namesOf(cluster.metadata.name), secrets: cluster.spec.secrets };
+  const generated = (['apiTokens', 'secretKeys', 'cookie'] as const).filter((field) => secrets[field] === undefined);
+  return generated
+    .filter((field) => !facts.secrets.has(names[field]))
+    .map((field) => secretOf(cluster, names[field], content[field](random)));
 }
 
 /** Random text that is valid as a token, a key and a cookie. */

@@ -7,6 +7,7 @@ import {
   maxTokenName,
   maxTokens,
   maxWebhookSecrets,
+  minTokenLength,
   secretText,
   webhookSecret,
 } from '../../../api/settings/values.ts';
@@ -68,6 +69,13 @@ const rules = {
   credential: ruleOf(iceText),
 } as const satisfies Record<string, Rule>;
 
+/** Keys that a field needs in its Secret, if it is not one key. */
+const neededKeys: Readonly<Record<string, string>> = {
+  'secrets.apiTokens': 'a key for each API token',
+  'secrets.s3': 'the keys "accessKeyId" and "secretAccessKey"',
+  'secrets.webhooks': 'a key for each signing key',
+};
+
 /** Reads values of Secrets and collects problems; a message never contains a value. */
 export class SecretValues {
   readonly #secrets: ClusterContext['secrets'];
@@ -79,7 +87,7 @@ export class SecretValues {
 
   apiTokens(secret: string): Token[] {
     const tokens = tokensIn(this.#data(secret, 'secrets.apiTokens'));
-    for (const { name, token } of tokens) this.#check(secret, name, token, rules.token);
+    for (const { name, token } of tokens) if (this.#check(secret, name, token, rules.token)) this.#checkLength(secret, name, token);
     if (!this.#secrets.has(secret)) return tokens;
     if (!tokens.some(({ scope }) => scope === 'admin'))
       this.#problem('SecretKeyMissing', `Secret "${secret}" of the API tokens needs a key for the operator that does not end with ".read"`);
@@ -93,7 +101,7 @@ export class SecretValues {
 
   /** The first key signs, all verify. All nodes load `next` before it becomes `current`, which stays valid as `previous`. */
   secretKeys(secret: string): string[] {
-    const data = this.#data(secret, 'secrets.secretKeys');
+    const data = this.#secrets.get(secret) ?? {};
     const keys = ['current', 'next', 'previous'].filter((key) => key === 'current' || data[key] !== undefined);
     return [...new Set(keys.flatMap((key) => this.#value(secret, key, 'secrets.secretKeys', rules.secret) ?? []))];
   }
@@ -124,7 +132,7 @@ export class SecretValues {
   }
 
   #value(secret: string, key: string, field: string, rule: Rule, trimmed = true): string | undefined {
-    const raw = this.#data(secret, field)[key];
+    const raw = this.#data(secret, field, key)[key];
     if (raw === undefined) {
       if (this.#secrets.has(secret)) this.#problem('SecretKeyMissing', `Secret "${secret}" has no key "${key}", which ${field} needs`);
       return undefined;
@@ -140,9 +148,16 @@ export class SecretValues {
     return false;
   }
 
-  #data(secret: string, field: string): SecretData {
+  /** The rule of a token allows short ones, because a node only warns of them. */
+  #checkLength(secret: string, key: string, token: string): void {
+    if (token.length >= minTokenLength) return;
+    this.#problem('SecretInvalid', `the API token "${key}" in Secret "${secret}" must have at least ${minTokenLength} characters`);
+  }
+
+  #data(secret: string, field: string, key?: string): SecretData {
     const data = this.#secrets.get(secret);
-    if (data === undefined) this.#problem('SecretMissing', `Secret "${secret}", which ${field} needs, does not exist`);
+    const keys = neededKeys[field] ?? `the key "${key}"`;
+    if (data === undefined) this.#problem('SecretMissing', `Secret "${secret}", in which ${field} needs ${keys}, does not exist`);
     return data ?? {};
   }
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { parse } from 'yaml';
+import { minTokenLength } from '../../../../api/settings/values.ts';
 import { defaultLayer, fileLayer, mergeLayers } from '../../../../node/config/layers.ts';
 import type { SecretData } from '../../../../operator/clusters/cluster-context.ts';
 import { type ConfigFiles, configFiles, configObjects } from '../../../../operator/clusters/config-files.ts';
@@ -123,19 +124,28 @@ test('strings that YAML could read as other types stay strings', () => {
   assert.deepEqual(inForce(filesOf(rich, factsWith({ 'media-secret-keys': data }))).secretKeys, ['0123456789', 'true']);
 });
 
-for (const [name, field] of [
-  ['media-api-tokens', 'secrets.apiTokens'],
-  ['media-secret-keys', 'secrets.secretKeys'],
-  ['media-cookie', 'secrets.cookie'],
-  ['bucket-keys', 'secrets.s3'],
-  ['hook-keys', 'secrets.webhooks'],
-  ['turn-credentials', 'config.iceServers'],
+for (const [name, field, keys] of [
+  ['media-api-tokens', 'secrets.apiTokens', 'a key for each API token'],
+  ['media-secret-keys', 'secrets.secretKeys', 'the key "current"'],
+  ['media-cookie', 'secrets.cookie', 'the key "cookie"'],
+  ['bucket-keys', 'secrets.s3', 'the keys "accessKeyId" and "secretAccessKey"'],
+  ['hook-keys', 'secrets.webhooks', 'a key for each signing key'],
+  ['turn-credentials', 'config.iceServers', 'the key "password"'],
 ] as const)
-  test(`a missing Secret of ${field} is reported by name, and no files are generated`, () => {
+  test(`a missing Secret of ${field} is reported once with its name and keys, and no files are generated`, () => {
     assert.deepEqual(problemsOf({ [name]: undefined }), [
-      { reason: 'SecretMissing', message: `Secret "${name}", which ${field} needs, does not exist` },
+      { reason: 'SecretMissing', message: `Secret "${name}", in which ${field} needs ${keys}, does not exist` },
     ]);
   });
+
+test('an API token that a node reports as too short is rejected by its key, and the shortest allowed one is accepted', () => {
+  const short = { operator: 'token-of-the-operator', backend: 't'.repeat(minTokenLength - 1), 'watch.read': 'r'.repeat(3) };
+  assert.deepEqual(problemsOf({ 'media-api-tokens': short }), [
+    { reason: 'SecretInvalid', message: 'the API token "backend" in Secret "media-api-tokens" must have at least 16 characters' },
+    { reason: 'SecretInvalid', message: 'the API token "watch.read" in Secret "media-api-tokens" must have at least 16 characters' },
+  ]);
+  filesOf(rich, factsWith({ 'media-api-tokens': { operator: 't'.repeat(minTokenLength) } }));
+});
 
 test('all problems are reported together', () => {
   const problems = problemsOf({ 'bucket-keys': { accessKeyId: 'an id with spaces' }, 'hook-keys': { first: 'whsec_short' } });
@@ -155,9 +165,11 @@ test('all problems are reported together', () => {
 test('values that nodes would reject are rejected, with a message that does not contain them', () => {
   const reasons = (changes: Record<string, SecretData>) => problemsOf(changes).map(({ reason }) => reason);
   assert.deepEqual(reasons({ 'media-api-tokens': { operator: 'two words' } }), ['SecretInvalid']);
-  assert.deepEqual(reasons({ 'media-api-tokens': { 'only.read': 'reads' } }), ['SecretKeyMissing']);
+  assert.deepEqual(reasons({ 'media-api-tokens': { 'only.read': 'a-token-that-reads' } }), ['SecretKeyMissing']);
   assert.deepEqual(reasons({ 'media-api-tokens': {} }), ['SecretKeyMissing']);
-  assert.deepEqual(reasons({ 'media-api-tokens': { operator: 'token-one', ['n'.repeat(65)]: 'token-two' } }), ['SecretInvalid']);
+  assert.deepEqual(reasons({ 'media-api-tokens': { operator: 'token-of-the-operator', ['n'.repeat(65)]: 'token-with-a-long-name' } }), [
+    'SecretInvalid',
+  ]);
   assert.deepEqual(reasons({ 'media-cookie': { cookie: 'a-line-end\n' } }), ['SecretInvalid']);
   assert.deepEqual(reasons({ 'media-secret-keys': { current: 'a\u0000b' } }), ['SecretInvalid']);
   assert.deepEqual(reasons({ 'hook-keys': {} }), ['SecretInvalid']);

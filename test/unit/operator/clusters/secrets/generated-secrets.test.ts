@@ -21,17 +21,12 @@ test('a new cluster gets tokens, a key and a cookie that complete its files', ()
 });
 
 test('an existing Secret is not changed, even if a key is missing', () => {
-  const cluster = testCluster({ secrets: { apiTokens: { name: 'tokens-of-the-user' } } });
-  const secrets = new Map([['tokens-of-the-user', {}]]);
-  const names = missingSecrets(cluster, { secrets }, randomBytes).map(({ metadata }) => metadata.name);
+  const secrets = new Map([['media-api-tokens', {}]]);
+  const names = missingSecrets(testCluster(), { secrets }, randomBytes).map(({ metadata }) => metadata.name);
   assert.deepEqual(names, ['media-secret-keys', 'media-cookie']);
 });
 
-test('a Secret named for key and cookie is created once with both', () => {
-  const cluster = testCluster({ secrets: { secretKeys: { name: 'both' }, cookie: { name: 'both' } } });
-  const both = missingSecrets(cluster, { secrets: new Map() }, randomBytes).filter(({ metadata }) => metadata.name === 'both');
-  assert.deepEqual(
-    both.map(({ data }) => Object.keys(data)),
-    [['current', 'cookie']],
-  );
+test('a Secret that the spec names is never generated, even under the name of a generated one', () => {
+  const secrets = { apiTokens: { name: 'theirs' }, secretKeys: { name: 'media-secret-keys' }, cookie: { name: 'theirs-too' } };
+  assert.deepEqual(missingSecrets(testCluster({ secrets }), { secrets: new Map() }, randomBytes), []);
 });
