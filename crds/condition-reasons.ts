@@ -5,7 +5,12 @@ export type ConditionReference = {
   conditions: Readonly<Record<string, string>>;
   /** Meaning of each reason, and what to do. */
   reasons: Readonly<Record<string, string>>;
+  /** Reasons with which an object makes no progress until a user acts: condition Stalled. */
+  stalled: readonly string[];
 };
+
+const reconciling = 'The operator is working on the object, or waits for something. Exists only while it is True.';
+const stalled = 'The object makes no progress until a user acts; the operator still retries. Exists only while it is True.';
 
 export const roomConditions = {
   conditions: {
@@ -13,6 +18,9 @@ export const roomConditions = {
     Placed: 'The room exists on a node.',
     Ready: 'The room and everything declared in the spec is ready. `kubectl wait --for=condition=Ready` waits for it.',
     Degraded: 'The room exists, but something declared in the spec is missing or does not work.',
+    Reconciling: reconciling,
+    Stalled: stalled,
+    Finished: 'The room ended as intended. A Finished Room has no condition Ready, because it never becomes ready again.',
   },
   reasons: {
     Accepted: 'The spec is valid, its MediaCluster exists and the room id is free.',
@@ -49,10 +57,25 @@ export const roomConditions = {
     Purged: 'No peer was connected for peerlessPurgeTimeout; the Room is Finished.',
     Deleting: 'The Room is being deleted, but its node is not reachable yet.',
   },
+  stalled: [
+    'ClusterNotNamed',
+    'RoomIdTaken',
+    'InvalidSpec',
+    'RefusedByNode',
+    'ConfigRefused',
+    'ComponentRefused',
+    'PeerRefused',
+    'PeerIdTaken',
+    'SecretNotOurs',
+  ],
 } as const satisfies ConditionReference;
 
 export const mediaClusterConditions = {
   conditions: {
+    Ready:
+      'The cluster matches its spec: all nodes are ready and current. During a rollout or a drain it is False although the cluster serves; see Available.',
+    Reconciling: reconciling,
+    Stalled: stalled,
     Available: 'At least one node is ready.',
     Progressing: 'The operator is changing the nodes.',
     ConfigSynced: 'Every node reports that it runs with the current configuration.',
@@ -102,4 +125,20 @@ export const mediaClusterConditions = {
     NoServiceMonitors: 'The API server does not support ServiceMonitors.',
     RecordingsNotKept: 'Recordings are lost with their pod: set storage or config.s3.',
   },
+  stalled: [
+    'Stopped',
+    'Refused',
+    'SecretInvalid',
+    'SecretNotNamed',
+    'SecretShared',
+    'CredentialNotNamed',
+    'KeysNotOurs',
+    'NotOurs',
+    'ObjectRefused',
+    'PodRefused',
+    'NoFreeIndex',
+    'NoPorts',
+    'NoHttpRoutes',
+    'NoServiceMonitors',
+  ],
 } as const satisfies ConditionReference;

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { componentTypeNames } from '../api/component/types.ts';
 import type { Rule } from '../api/core/kube.ts';
 import manifest from '../package.json' with { type: 'json' };
+import { unobserved } from './schema.ts';
 import { type Json, kubernetesJson, structural, withBoundsInDescription } from './structural.ts';
 import { apiGroup, apiVersions, mediaClusterSchema, roomSchema, v1alpha1RoomSchema } from './types.ts';
 
@@ -78,6 +79,7 @@ function apart({ selectableFields }: Definition): Pick<Definition, 'selectableFi
 
 function versionFields(of: Definition, schema: Spec): Json {
   const { spec, status } = specAndStatus(schema.extend({ spec: defaulted(schema.shape.spec) }));
+  status.default = unobserved;
   return {
     schema: {
       openAPIV3Schema: {

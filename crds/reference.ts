@@ -79,7 +79,7 @@ function code(value: string): string {
   return value === 'required' ? value : `\`${value}\``;
 }
 
-function section(kind: string, definition: Json, schema: z.ZodType, { conditions, reasons }: ConditionReference): string {
+function section(kind: string, definition: Json, schema: z.ZodType, { conditions, reasons, stalled }: ConditionReference): string {
   const { spec, status } = specAndStatus(schema);
   const { shortNames, whole } = seen(definition);
   const rules = [...ownRules(whole, ''), ...crdRuleRows(spec, 'spec')];
@@ -93,6 +93,7 @@ function section(kind: string, definition: Json, schema: z.ZodType, { conditions
     '### Conditions',
     meanings('condition', conditions),
     meanings('reason', reasons),
+    `\`Stalled\` is True with one of these reasons: ${stalled.join(', ')}.`,
   ].join('\n\n');
 }
 

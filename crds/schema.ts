@@ -102,6 +102,9 @@ const conditionSchema = z
 
 export const conditions = listMap('type', z.array(conditionSchema).max(16).meta({ description: 'Current conditions.' }));
 
-export const observedGeneration = integer(0, Number.MAX_SAFE_INTEGER).meta({
-  description: 'The generation that this status was derived from.',
+/** Of an object that no operator has seen, so that kstatus does not call it Current. */
+export const unobserved = { observedGeneration: -1 };
+
+export const observedGeneration = integer(-1, Number.MAX_SAFE_INTEGER).meta({
+  description: 'The generation that this status was derived from; -1 until the operator has seen the object.',
 });

@@ -7,6 +7,13 @@ export type Condition = NonNullable<RoomStatus['conditions']>[number];
 /** A condition without type and status: one CamelCase word for programs, and a message for people. Never contains a secret. */
 export type ConditionReason = Pick<Condition, 'reason' | 'message'>;
 
+/**
+ * What kstatus reads in addition to Ready: the operator is working on the object, or a user must act first. Both are abnormal: they exist
+ * only while they are True, and never together.
+ */
+export type Convergence = ConditionReason & { type: (typeof convergenceTypes)[number] };
+export const convergenceTypes = ['Reconciling', 'Stalled'] as const;
+
 /** Limits of message and reason in the schema of metav1.Condition. */
 const maxMessageLength = 32_768;
 const maxReasonLength = 1024;
@@ -22,6 +29,17 @@ export function setCondition(list: readonly Condition[], next: Omit<Condition, '
     lastTransitionTime,
   };
   return [...list.filter(({ type }) => type !== next.type), condition].sort((one, other) => (one.type < other.type ? -1 : 1));
+}
+
+/** Sets the one that holds, and removes the other; removes both if the object matches its spec. */
+export function setConvergence(
+  list: readonly Condition[],
+  convergence: Convergence | undefined,
+  observedGeneration: number,
+  now: Date,
+): Condition[] {
+  const others = list.filter(({ type }) => type === convergence?.type || !convergenceTypes.some((each) => each === type));
+  return convergence ? setCondition(others, { ...convergence, status: 'True', observedGeneration }, now) : others;
 }
 
 export function conditionOf(list: readonly Condition[] | undefined, type: string): Condition | undefined {

@@ -1,11 +1,20 @@
 // Decision for a Room: maps the observed state to the next status and at most one action. Pure.
 import type { RoomStatus } from '../../crds/types.ts';
-import type { ConditionReason } from '../kube/conditions.ts';
+import { type ConditionReason, conditionOf } from '../kube/conditions.ts';
 import { roomRequest } from './desired.ts';
 import type { Action, Decision, Observed } from './observed.ts';
 import { reconcilePlaced } from './reconcile-placed.ts';
 import { crashPauseMs, pauseAfterCrashes, type RoomEnd, recordCrash, roomLostEnd, toRoomEnd } from './room-end.ts';
-import { contextOf, pendingStatus, recoveringStatus, rejectedStatus, terminalStatus, unknownStatus, withConditions } from './status.ts';
+import {
+  contextOf,
+  failedStatus,
+  finishedStatus,
+  pendingStatus,
+  recoveringStatus,
+  rejectedStatus,
+  unknownStatus,
+  withConditions,
+} from './status.ts';
 
 /** An unavailable node, MediaCluster or Secret must not block deletion for longer, in milliseconds. */
 export const deletionTimeoutMs = 30_000;
@@ -89,10 +98,10 @@ function over(observed: Observed, spec: Spec, roomEnd: RoomEnd): Decision {
   const record: Action = { type: 'writeStatus' };
   const crashes = roomEnd.kind === 'crashed' ? recordCrash(observed.status.crashes, now) : observed.status.crashes;
   const status: RoomStatus = { ...observed.status, ...(crashes && { crashes }) };
-  if (roomEnd.kind === 'ended') return { status: terminalStatus(status, context, 'Finished', roomEnd.why), action: record };
+  if (roomEnd.kind === 'ended') return { status: finishedStatus(status, context, roomEnd.why), action: record };
   if (spec.recreate === 'Never') {
     const message = `${roomEnd.why.message} It is not recreated, because spec.recreate is Never.`;
-    return { status: terminalStatus(status, context, 'Failed', { reason: roomEnd.why.reason, message }), action: record };
+    return { status: failedStatus(status, context, { reason: roomEnd.why.reason, message }), action: record };
   }
   // The crash may be caused by another room on its worker: recreation never stops, and the nodes isolate crashing rooms.
   if (roomEnd.kind === 'crashed' && pauseAfterCrashes(crashes, now) > 0) {
@@ -129,12 +138,15 @@ function deletion(observed: Observed): Decision {
   };
 }
 
-/** In a terminal phase only observedGeneration is updated. */
-function settled({ status, room }: Observed): Decision {
-  const { generation = 0 } = room.metadata;
-  const seen = { ...status, observedGeneration: generation };
-  const conditions = status.conditions?.map((condition) => ({ ...condition, observedGeneration: generation }));
-  return { status: { ...seen, ...(conditions && { conditions }) }, action: { type: 'wait' } };
+/** In a terminal phase only observedGeneration is updated, and conditions of an earlier operator are completed. */
+function settled(observed: Observed): Decision {
+  const { status, room } = observed;
+  const context = contextOf(observed);
+  const ready = conditionOf(status.conditions, 'Ready');
+  const complete = status.phase === 'Finished' && ready ? finishedStatus(status, context, ready) : withConditions(status, context, {});
+  const { generation: observedGeneration = 0 } = room.metadata;
+  const conditions = complete.conditions?.map((condition) => ({ ...condition, observedGeneration }));
+  return { status: { ...complete, ...(conditions && { conditions }) }, action: { type: 'wait' } };
 }
 
 function rejected(observed: Observed, conditionReason: ConditionReason): Decision {

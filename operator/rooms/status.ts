@@ -1,6 +1,7 @@
 // Status of a Room: conditions, phase and the report of its node.
+import { roomConditions } from '../../crds/condition-reasons.ts';
 import type { RoomStatus } from '../../crds/types.ts';
-import { type Condition, type ConditionReason, setCondition } from '../kube/conditions.ts';
+import { type Condition, type ConditionReason, type Convergence, conditionOf, setCondition, setConvergence } from '../kube/conditions.ts';
 import { timeText } from '../kube/times.ts';
 import type { NodeRoom } from '../nodes/schemas.ts';
 import { oldFormNotice } from './desired.ts';
@@ -15,7 +16,7 @@ export function contextOf({ room, now }: Pick<Observed, 'room' | 'now'>): Contex
   return { generation: room.metadata.generation ?? 0, now, notice: oldFormNotice(room) };
 }
 
-/** Sets these conditions for this generation of the spec; others are kept. */
+/** Sets these conditions for this generation of the spec, and those that follow from Ready; others are kept. */
 export function withConditions(
   status: RoomStatus,
   { generation, now }: Context,
@@ -25,11 +26,23 @@ export function withConditions(
   for (const [type, verdict] of Object.entries(verdicts)) {
     conditions = setCondition(conditions, { type, ...verdict, observedGeneration: generation }, now);
   }
+  conditions = setConvergence(conditions, convergenceOf(status.phase, conditions), generation, now);
   const { componentsReady: _, ...rest } = status;
   const { components = [] } = status;
   // A printer column can show only one item of a list.
   const componentsReady = `${components.filter(({ ready }) => ready).length}/${components.length}`;
   return { ...rest, observedGeneration: generation, conditions, ...(components.length > 0 && { componentsReady }) };
+}
+
+function convergenceOf(phase: RoomStatus['phase'], conditions: readonly Condition[]): Convergence | undefined {
+  const ready = conditionOf(conditions, 'Ready');
+  if (!ready || ready.status === 'True') return undefined;
+  const { reason, message } = ready;
+  return { type: phase === 'Failed' || isStalling(reason) ? 'Stalled' : 'Reconciling', reason, message };
+}
+
+function isStalling(reason: string): boolean {
+  return (roomConditions.stalled as readonly string[]).includes(reason);
 }
 
 export function conditionValue(status: Condition['status'], { reason, message }: ConditionReason): ConditionValue {
@@ -68,9 +81,18 @@ export function recoveringStatus(status: RoomStatus, context: Context, condition
   return withConditions({ ...rest, ...(components && { components }), phase: 'Recovering' }, context, values);
 }
 
-/** Terminal phase. */
-export function terminalStatus(status: RoomStatus, context: Context, phase: 'Finished' | 'Failed', why: ConditionReason): RoomStatus {
-  return withConditions({ ...withoutRoom(status), phase }, context, valuesOf(unplaced, 'False', why));
+/** Lost, and not to be recreated. */
+export function failedStatus(status: RoomStatus, context: Context, why: ConditionReason): RoomStatus {
+  return withConditions({ ...withoutRoom(status), phase: 'Failed' }, context, valuesOf(unplaced, 'False', why));
+}
+
+/** Ended as intended. Without Ready, because kstatus would wait for a Ready that is False. */
+export function finishedStatus(status: RoomStatus, context: Context, why: ConditionReason): RoomStatus {
+  const conditions = (status.conditions ?? []).filter(({ type }) => type !== 'Ready');
+  return withConditions({ ...withoutRoom(status), conditions, phase: 'Finished' }, context, {
+    ...valuesOf(['Placed', 'Degraded'], 'False', why),
+    Finished: conditionValue('True', why),
+  });
 }
 
 function withoutRoom({ node: _, address: _address, ...rest }: RoomStatus): RoomStatus {
@@ -103,9 +125,10 @@ export function placedStatus(status: RoomStatus, context: Context, placement: Pl
   const connected = room.peers.filter((peer) => peer.status === 'connected').length;
   const counts = placement.countPeers || !same || !status.peers ? { total: room.peers.length, connected } : status.peers;
   const where = `Room ${room.id} is on ${node === undefined ? `MediaCluster ${cluster}` : `node ${node}`}`;
-  const [missing] = unmet;
+  // What a user must change is more relevant than what the operator waits for.
+  const missing = unmet.find(({ reason }) => isStalling(reason)) ?? unmet[0];
   const problems = [...unmet, ...degradations];
-  const [problem] = problems;
+  const problem = missing ?? degradations[0];
   const made = createdAt(room.incarnation) ?? status.createdAt;
   return withConditions(
     {

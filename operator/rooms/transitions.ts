@@ -15,10 +15,15 @@ export function transitions(before: RoomStatus, after: RoomStatus): EventDraft[]
 
 function changeOfRoom(before: RoomStatus, after: RoomStatus): EventDraft | undefined {
   const { phase } = after;
-  const [old, ready] = [of(before, 'Ready'), of(after, 'Ready')];
-  if (!phase || !ready || (phase === before.phase && isSame(old, ready))) return undefined;
-  const normal = phase === 'Ready' || plannedEnds.includes(ready.reason);
-  return { type: normal ? 'Normal' : 'Warning', reason: ready.reason, action: actions[phase], note: ready.message };
+  const [old, now] = [summaryOf(before), summaryOf(after)];
+  // A Finished Room does not change; only an earlier operator stored other conditions.
+  if (!phase || !now || (phase === before.phase && (phase === 'Finished' || isSame(old, now)))) return undefined;
+  const normal = phase === 'Ready' || plannedEnds.includes(now.reason);
+  return { type: normal ? 'Normal' : 'Warning', reason: now.reason, action: actions[phase], note: now.message };
+}
+
+function summaryOf(status: RoomStatus): Condition | undefined {
+  return of(status, 'Finished') ?? of(status, 'Ready');
 }
 
 /** For a Ready room. For others the same reason is reported by the condition Ready. */

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { mediaClusterConditions, roomConditions } from '../../crds/condition-reasons.ts';
+import { convergenceTypes } from '../../operator/kube/conditions.ts';
 import { sourceFiles } from './source-files.ts';
 
 /** Results of the cluster lookup for the Room controller. */
@@ -52,11 +53,15 @@ describe('condition reasons', () => {
     assert.deepEqual(reasonsIn(text.join('\n')), ['One', 'Two', 'Four', 'Six']);
   });
 
+  it('of Stalled are documented', () => {
+    for (const { stalled, reasons } of [roomConditions, mediaClusterConditions]) assert.deepEqual(missing(stalled, reasons), [], help);
+  });
+
   it('belong to documented conditions', () => {
     const typesOf = (text: string, pattern: RegExp) => new Set([...text.matchAll(pattern)].map(([, word = '']) => word));
     const ofClusters = typesOf(clusters, /\btype: '([A-Z][A-Za-z]+)', (?:status|\.\.\.config)/g);
-    assert.deepEqual(ofClusters, new Set(Object.keys(mediaClusterConditions.conditions)));
+    assert.deepEqual(new Set([...ofClusters, ...convergenceTypes]), new Set(Object.keys(mediaClusterConditions.conditions)));
     const types = typesOf(rooms, /^\s+([A-Z][a-z]+): (?:accepted|conditionValue|missing|problem)\b/gm);
-    assert.deepEqual(types, new Set(Object.keys(roomConditions.conditions)));
+    assert.deepEqual(new Set([...types, ...convergenceTypes]), new Set(Object.keys(roomConditions.conditions)));
   });
 });

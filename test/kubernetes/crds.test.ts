@@ -183,7 +183,7 @@ describe('The CRDs of Room and MediaCluster', () => {
     assert.equal((await read('mroom/bare')).metadata.generation, generation);
     await run(['patch', 'mroom', 'bare', '--type=merge', '-p', '{"spec":{"maxPeers":5},"status":{"phase":"Ready"}}']);
     const now = (await read('mroom/bare')) as { status?: unknown; metadata: { generation: number } };
-    assert.deepEqual([now.metadata.generation, now.status], [generation + 1, { phase: 'Pending' }]);
+    assert.deepEqual([now.metadata.generation, now.status], [generation + 1, { observedGeneration: -1, phase: 'Pending' }]);
   });
 
   it('support kubectl scale of a MediaCluster within its bounds', async () => {
@@ -201,6 +201,7 @@ describe('The CRDs of Room and MediaCluster', () => {
 
   it('show a Room in one row, with more columns in -o wide', async () => {
     const status = {
+      observedGeneration: (await read('mroom/bare')).metadata.generation,
       phase: 'Ready',
       node: 'svc@10.0.0.7',
       address: 'media.example.com/n/0',

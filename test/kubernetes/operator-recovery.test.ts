@@ -58,7 +58,7 @@ test('a Room whose room is deleted over REST is Finished and not recreated', asy
   const api = await fixture.api(status.node);
   assert.equal((await api.delete('/room/over')).status, 204);
   const room = await fixture.waitFor('rooms', 'over', (each) => each.status.phase === 'Finished');
-  assert.equal(room.status.conditions.find((each: { type: string }) => each.type === 'Ready').status, 'False');
+  assert.equal(room.status.conditions.find((each: { type: string }) => each.type === 'Finished').status, 'True');
   assert.equal((await api.get('/room/over')).status, 404);
   await fixture.kubectl('delete', 'room', 'over', '--timeout=60s');
 });

@@ -58,7 +58,7 @@ describe('A Room', () => {
     await fixture.waitUntilReady('short');
     await api.delete('/room/short');
     const over = await fixture.waitFor('short', (each) => each.status.phase === 'Finished');
-    assert.equal(condition(over, 'Ready').reason, 'Deleted');
+    assert.equal(condition(over, 'Finished').reason, 'Deleted');
     await fixture.server.apply(room('short', { maxPeers: 9 }));
     await fixture.waitFor('short', isSettled);
     assert.equal((await api.get('/room/short')).status, 404);

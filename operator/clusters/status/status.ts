@@ -1,6 +1,7 @@
 // Status of a MediaCluster, computed from its pods. Pure.
+import { mediaClusterConditions } from '../../../crds/condition-reasons.ts';
 import type { MediaClusterStatus } from '../../../crds/types.ts';
-import { type Condition, type ConditionReason, setCondition } from '../../kube/conditions.ts';
+import { type Condition, type ConditionReason, type Convergence, setCondition, setConvergence } from '../../kube/conditions.ts';
 import type { Stored } from '../../kube/objects.ts';
 import type { MediaCluster } from '../../objects.ts';
 import { annotation, podSelector, selectorText } from '../names.ts';
@@ -35,8 +36,10 @@ export function statusOf(input: StatusInput): MediaClusterStatus {
   const { generation = 0, name } = cluster.metadata;
   const nodes = [...pods].sort((one, other) => one.facts.index - other.facts.index).map(nodeStatus);
   let conditions = cluster.status?.conditions ?? [];
-  for (const condition of [available(input), progressing(input), configSynced(input), degraded(input)])
+  const convergence = convergenceOf(input);
+  for (const condition of [ready(input, convergence), available(input), progressing(input), configSynced(input), degraded(input)])
     conditions = setCondition(conditions, { ...condition, observedGeneration: generation }, now);
+  conditions = setConvergence(conditions, convergence, generation, now);
   return {
     observedGeneration: generation,
     conditions,
@@ -99,6 +102,31 @@ function stateOf(facts: PodSnapshot): StatusNode['state'] {
 }
 
 type Finding = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+
+/** What separates the cluster from its spec. Problems that change nothing about the nodes, such as RecordingsNotKept, do not count. */
+function convergenceOf(input: StatusInput): Convergence | undefined {
+  const { config, problems, desired } = input;
+  const failure = config.status === 'False' ? [config] : [];
+  const blocking = [...problems, ...failure].find(({ reason }) => isStalling(reason));
+  if (blocking) return { type: 'Stalled', reason: blocking.reason, message: asConditionMessage(blocking.message) };
+  const { status, reason, message } = progressing(input);
+  if (status === 'True') return { type: 'Reconciling', reason, message };
+  // Without the Secrets of the configuration no pod is created, and they may follow.
+  if (isStalling(reason) && config.status !== 'False') return { type: 'Stalled', reason, message };
+  if (config.status === 'True' || (config.status === 'Unknown' && desired === 0)) return undefined;
+  return { type: 'Reconciling', reason: config.reason, message: config.message };
+}
+
+function isStalling(reason: string): boolean {
+  return (mediaClusterConditions.stalled as readonly string[]).includes(reason);
+}
+
+function ready(input: StatusInput, convergence: Convergence | undefined): Finding {
+  if (convergence) return { type: 'Ready', status: 'False', reason: convergence.reason, message: convergence.message };
+  // A cluster of zero nodes matches its spec.
+  const { reason, message } = available(input);
+  return { type: 'Ready', status: 'True', reason, message };
+}
 
 function available({ pods, desired }: StatusInput): Finding {
   const ready = readyPods(pods).length;

@@ -1,7 +1,7 @@
 // Conditions: one per type, with transition times.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Condition, setCondition } from '../../../../operator/kube/conditions.ts';
+import { type Condition, setCondition, setConvergence } from '../../../../operator/kube/conditions.ts';
 import { fieldsOf } from '../../../kit/fields.ts';
 
 const ready = { type: 'Ready', status: 'True', reason: 'AllGood', message: 'The room is there.', observedGeneration: 1 } as const;
@@ -46,5 +46,26 @@ describe('setCondition()', () => {
     const [condition] = setCondition([], { ...ready, message: `x${'😀'.repeat(20_000)}` }, first);
     assert.equal(condition?.message.length, 32_767);
     assert.ok(condition?.message.isWellFormed());
+  });
+});
+
+describe('setConvergence()', () => {
+  const reconciling = { type: 'Reconciling', reason: 'Starting', message: 'It starts.' } as const;
+  const stalled = { type: 'Stalled', reason: 'Refused', message: 'It was refused.' } as const;
+  const list = setConvergence(setCondition([], ready, first), reconciling, 1, first);
+
+  it('adds the condition that holds', () => {
+    assert.deepEqual(fieldsOf(list, 'type'), ['Ready', 'Reconciling']);
+    const { type, status, lastTransitionTime } = list[1] ?? {};
+    assert.deepEqual([type, status, lastTransitionTime], ['Reconciling', 'True', '2026-01-01T10:00:00Z']);
+  });
+
+  it('keeps the transition time while it holds', () => {
+    assert.equal(setConvergence(list, { ...reconciling, reason: 'Draining' }, 2, later)[1]?.lastTransitionTime, '2026-01-01T10:00:00Z');
+  });
+
+  it('removes what no longer holds', () => {
+    assert.deepEqual(fieldsOf(setConvergence(list, stalled, 1, later), 'type'), ['Ready', 'Stalled']);
+    assert.deepEqual(fieldsOf(setConvergence(list, undefined, 1, later), 'type'), ['Ready']);
   });
 });

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { reconcile } from '../../../../operator/rooms/reconcile.ts';
+import { transitions } from '../../../../operator/rooms/transitions.ts';
 import { check, unknown } from './cases.ts';
-import { type Given, now, observed, present, readyStatus } from './observed.ts';
+import { conditionsOf, type Given, now, observed, present, readyStatus } from './observed.ts';
 
 const deleting = { deletionTimestamp: '2026-11-21T11:59:00Z' };
 const live = { status: readyStatus() };
@@ -15,8 +16,8 @@ describe('A Room whose room has ended', () => {
   const again = (reason: string, first: number) => gone(reason, { status: { ...live.status, crashes: crashes(first, 4) } });
   const tooOften = 'writeStatus Recovering Ready=False/CrashedTooOften';
   check([
-    ['because it was deleted over REST is Finished', gone('deleted'), 'writeStatus Finished Ready=False/Deleted'],
-    ['because no peer joined is Finished', gone('peerless'), 'writeStatus Finished Ready=False/Purged'],
+    ['because it was deleted over REST is Finished', gone('deleted'), 'writeStatus Finished Finished=True/Deleted'],
+    ['because no peer joined is Finished', gone('peerless'), 'writeStatus Finished Finished=True/Purged'],
     ['because its node was drained is recreated', gone('draining'), 'writeStatus Recovering Ready=False/RoomLost'],
     ['because its node was stopped is recreated', gone('shutdown'), 'writeStatus Recovering'],
     ['because an older duplicate was found is located again', gone('duplicate'), 'writeStatus Recovering'],
@@ -25,7 +26,11 @@ describe('A Room whose room has ended', () => {
     ['because of a third crash, the first long ago, is recreated', again('crashed', 11), 'writeStatus Recovering'],
     ['for an unknown reason counts as crashed', again('whatever', 9), tooOften],
     ['without a reported reason is recreated', { ...live }, 'writeStatus Recovering Ready=False/RoomLost'],
-    ['with recreate Never is Failed', { ...live, spec: { recreate: 'Never' } }, 'writeStatus Failed Ready=False/RoomLost'],
+    [
+      'with recreate Never is Failed',
+      { ...live, spec: { recreate: 'Never' } },
+      'writeStatus Failed Ready=False/RoomLost Stalled=True/RoomLost',
+    ],
     ['is Finished also with recreate Never', gone('deleted', { spec: { recreate: 'Never' } }), 'writeStatus Finished'],
   ]);
 
@@ -62,6 +67,19 @@ describe('A Room whose room has ended', () => {
     ['and is Failed stays Failed', { ...failed, spec: { recreate: 'Never' } }, 'wait Failed'],
     ['and is Failed is recreated once recreate is Always', failed, 'writeStatus Recovering'],
   ]);
+
+  test('and is Finished has no condition Ready, also if an earlier operator wrote it', () => {
+    const ready = {
+      type: 'Ready',
+      status: 'False',
+      reason: 'Deleted',
+      message: 'It was deleted.',
+      lastTransitionTime: '2026-11-21T11:00:00Z',
+    };
+    const { status } = reconcile(observed({ status: { phase: 'Finished', conditions: [ready as never] } }));
+    assert.deepEqual(conditionsOf({ status }), { Degraded: 'False Deleted', Finished: 'True Deleted', Placed: 'False Deleted' });
+    assert.deepEqual(transitions({ phase: 'Finished', conditions: [ready as never] }, status), []);
+  });
 
   test('and is Finished updates observedGeneration for a later spec', () => {
     assert.equal(reconcile(observed({ ...finished, metadata: { generation: 2 } })).status.observedGeneration, 2);

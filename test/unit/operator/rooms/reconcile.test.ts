@@ -86,7 +86,11 @@ describe('A Room whose room exists', () => {
       'removeComponents',
     ],
     ['keeps foreign components', { location: present({ components: [nodeComponent('a', 'v1', { externalId: null })] }) }, 'wait Ready'],
-    ['is Degraded by a rejected component', refusedA('v1'), 'wait Pending Ready=False/ComponentRefused Degraded=True/ComponentRefused'],
+    [
+      'is Degraded by a rejected component',
+      refusedA('v1'),
+      'wait Pending Ready=False/ComponentRefused Degraded=True/ComponentRefused Stalled=True/ComponentRefused',
+    ],
     [
       'is Ready and Degraded by a component whose uploads fail',
       {
@@ -102,7 +106,7 @@ describe('A Room whose room exists', () => {
         ...undeclaredA,
         desiredComponents: [{ name: 'a', type: 'sip', problem: { reason: 'SecretMissing', message: 'Secret s does not exist.' } }],
       },
-      'wait Degraded=True/SecretMissing',
+      'wait Degraded=True/SecretMissing Reconciling=True/SecretMissing',
     ],
     ['gets a missing peer', { location: present(), spec: { peers: [{ name: 'ann' }] } }, 'addPeers'],
     ['loses a peer that is not declared', { location: present({ peers: [nodePeer('ann')] }) }, 'removePeers'],

@@ -1,6 +1,6 @@
 // Status of a MediaCluster.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import type { MediaClusterStatus } from '../../../../../crds/types.ts';
 import type { ConfigFiles } from '../../../../../operator/clusters/config-files.ts';
 import type { PodSnapshot } from '../../../../../operator/clusters/pods/pod-snapshot.ts';
@@ -123,6 +123,51 @@ test('Degraded contains all problems, with the reason of the first', () => {
     'Draining',
     'Pod c-0 is terminating.',
   ]);
+});
+
+describe('kstatus conditions', () => {
+  const notOurs = { reason: 'NotOurs', message: 'Service "c" is not ours' };
+  const waiting = { status: 'False', reason: 'Waiting', message: 'Waiting for c-1 to load the configuration.' } as const;
+  const invalid = { status: 'False', reason: 'SecretInvalid', message: 'The value is invalid.' } as const;
+  const missing = { status: 'False', reason: 'SecretMissing', message: 'It does not exist.' } as const;
+  const cases: [name: string, but: Partial<StatusInput>, expected: string][] = [
+    ['are Ready alone if the nodes match the spec', {}, 'Ready=True/NodesReady'],
+    [
+      'are Ready with a problem that changes nothing about the nodes',
+      { problems: [{ reason: 'RecordingsNotKept', message: 'They are lost' }] },
+      'Ready=True/NodesReady',
+    ],
+    [
+      'are Ready with zero nodes',
+      { pods: [], desired: 0, config: { status: 'Unknown', reason: 'NoNodes', message: 'None.' } },
+      'Ready=True/ScaledToZero',
+    ],
+    [
+      'are Reconciling while nodes change',
+      { progress: [{ reason: 'RollingOut', message: 'Pod c-0 will be replaced.' }] },
+      'Ready=False/RollingOut Reconciling=True/RollingOut',
+    ],
+    ['are Reconciling while nodes load a configuration', { config: waiting }, 'Ready=False/Waiting Reconciling=True/Waiting'],
+    ['are Reconciling while a Secret is missing', { config: missing }, 'Ready=False/SecretMissing Reconciling=True/SecretMissing'],
+    [
+      'are Reconciling while a Secret is missing without which no pod is created',
+      { pods: [], config: missing },
+      'Ready=False/SecretMissing Reconciling=True/SecretMissing',
+    ],
+    ['are Stalled by a Secret that is invalid', { config: invalid }, 'Ready=False/SecretInvalid Stalled=True/SecretInvalid'],
+    ['are Stalled if nodes are missing and nothing creates them', { desired: 3 }, 'Ready=False/Stopped Stalled=True/Stopped'],
+    [
+      'are Stalled, not Reconciling, by a problem that only a user can solve',
+      { problems: [notOurs], progress: [{ reason: 'Starting', message: 'Pod c-0 is not ready yet.' }] },
+      'Ready=False/NotOurs Stalled=True/NotOurs',
+    ],
+  ];
+  for (const [name, but, expected] of cases)
+    test(name, () => {
+      const { conditions = [] } = statusOf({ ...input, ...but });
+      const found = conditions.filter(({ type }) => ['Ready', 'Reconciling', 'Stalled'].includes(type));
+      assert.equal(found.map(({ type, status, reason }) => `${type}=${status}/${reason}`).join(' '), expected);
+    });
 });
 
 test('stored counters are kept if only counters changed', () => {
