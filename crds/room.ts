@@ -63,6 +63,10 @@ const specOf = <Component extends z.ZodType>(component: Component) =>
           .enum(['Always', 'Never'])
           .default('Always')
           .meta({ description: 'What happens if the room is lost with its node: Always recreates it, Never leaves the Room Failed.' }),
+        ttlSecondsAfterFinished: integer(0, 2_147_483_647).optional().meta({
+          description:
+            'Seconds after which a Finished or Failed Room is deleted, as in a Job: 0 deletes it immediately. It is kept if omitted.',
+        }),
         components: withRules(listMap('name', z.array(component).max(16)), ...oncePerRoom)
           .optional()
           .meta({ description: 'Desired components of the room.' }),

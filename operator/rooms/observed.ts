@@ -74,6 +74,8 @@ export type Action =
   | { type: 'finalize' }
   /** Remove the finalizer; `orphan`: the room may remain on an unreachable node. */
   | { type: 'removeFinalizer'; orphan: boolean }
+  /** Delete the Room, because its TTL has expired. */
+  | { type: 'deleteRoom' }
   | { type: 'create'; request: RoomRequest }
   | { type: 'delete' }
   | { type: 'patch'; config: Partial<NodeRoomConfig> }

@@ -24,6 +24,8 @@ export const unknownTimeoutMs = 15_000;
 /** Backoff of waiting Rooms, which may be many. They are also enqueued when nodes appear. */
 const soonMs = 2_000;
 const maxWaitMs = 30_000;
+/** The limit of a timer is 24 days. */
+const maxTtlWaitMs = 24 * 60 * 60_000;
 /** Requeue interval for changes that cause no event. */
 export const slowRequeueMs = 60_000;
 
@@ -146,7 +148,17 @@ function settled(observed: Observed): Decision {
   const complete = status.phase === 'Finished' && ready ? finishedStatus(status, context, ready) : withConditions(status, context, {});
   const { generation: observedGeneration = 0 } = room.metadata;
   const conditions = complete.conditions?.map((condition) => ({ ...condition, observedGeneration }));
-  return { status: { ...complete, ...(conditions && { conditions }) }, action: { type: 'wait' } };
+  return { status: { ...complete, ...(conditions && { conditions }) }, action: afterTheEnd(observed, complete) };
+}
+
+/** Deletes a Room whose TTL has expired. */
+function afterTheEnd({ spec, now }: Observed, { phase, conditions }: RoomStatus): Action {
+  const ttl = 'spec' in spec ? spec.spec.ttlSecondsAfterFinished : undefined;
+  // Both change their status when the room ends, and never again.
+  const end = conditionOf(conditions, phase === 'Finished' ? 'Finished' : 'Placed');
+  if (ttl === undefined || !end) return { type: 'wait' };
+  const remainingMs = Date.parse(end.lastTransitionTime) + ttl * 1000 - now.getTime();
+  return remainingMs <= 0 ? { type: 'deleteRoom' } : wait(Math.min(remainingMs, maxTtlWaitMs));
 }
 
 function rejected(observed: Observed, conditionReason: ConditionReason): Decision {

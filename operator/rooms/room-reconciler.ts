@@ -170,6 +170,10 @@ export class RoomReconciler {
         await this.#release(pass, action.orphan);
         return undefined;
       }
+      if (action.type === 'deleteRoom') {
+        await this.#delete(pass.observed.room);
+        return undefined;
+      }
       if (action.type === 'wait') {
         const { location } = await this.#writeStatus(pass, status);
         pass.memory.digest = location.kind === 'present' ? contentDigest(location.room) : undefined;
@@ -180,7 +184,11 @@ export class RoomReconciler {
     throw new Error(`Room ${keyOf(pass.observed.room)} was not settled in ${maxSteps} steps`);
   }
 
-  #perform(pass: Pass, status: RoomStatus, action: Exclude<Action, { type: 'wait' | 'removeFinalizer' }>): Promise<Observed> {
+  #perform(
+    pass: Pass,
+    status: RoomStatus,
+    action: Exclude<Action, { type: 'wait' | 'removeFinalizer' | 'deleteRoom' }>,
+  ): Promise<Observed> {
     switch (action.type) {
       case 'writeStatus':
         return this.#writeStatus(pass, status);
@@ -252,6 +260,12 @@ export class RoomReconciler {
       recorder.emit(room, 'Warning', 'RoomLeft', 'Delete', `Room ${roomId} may remain on a node that could not be reached.${why}`);
     }
     memory.room = await setFinalizer<Room>(client, resources.rooms, room, roomFinalizer, false);
+  }
+
+  /** Only this version: the TTL may have changed. The finalizer is removed when the deletion arrives by the watch. */
+  async #delete({ metadata }: Stored<Room>): Promise<void> {
+    const { namespace, name, uid, resourceVersion } = metadata;
+    await this.#options.client.delete(resources.rooms, { namespace, name }, { uid, resourceVersion });
   }
 
   /** The observation with the current time, and with the time for which the state of the room has been unknown. */

@@ -138,6 +138,9 @@ async function exerciseEverything(fixture: ClusterFixture): Promise<void> {
   await server.apply(room('class', {}));
   await fixture.waitFor('secrets', 'class-peers', (secret) => secret === undefined);
   await fixture.kubectl('delete', 'room', 'class', '--timeout=60s');
+  await fixture.makeRoom('brief', { ttlSecondsAfterFinished: 0 });
+  await (await fixture.api('media-0')).delete('/room/brief');
+  await fixture.waitFor('rooms', 'brief', (each) => each === undefined);
 
   // Twice, so that the Event `Created pod media-1` repeats.
   for (const replicas of [2, 1, 2, 1]) {

@@ -64,6 +64,23 @@ describe('A Room', () => {
     assert.equal((await api.get('/room/short')).status, 404);
   });
 
+  test('is deleted when the TTL after its end has expired, which may be set later', async () => {
+    await fixture.server.apply([
+      room('at-once', { ttlSecondsAfterFinished: 0 }),
+      room('in-time', { ttlSecondsAfterFinished: 1 }),
+      room('kept'),
+    ]);
+    for (const name of ['at-once', 'in-time', 'kept']) {
+      await fixture.waitUntilReady(name);
+      await api.delete(`/room/${name}`);
+    }
+    for (const name of ['at-once', 'in-time']) await fixture.waitFor(name, (each) => each === undefined);
+    const { metadata } = await fixture.waitFor('kept', (each) => each.status.phase === 'Finished');
+    assert.deepEqual([metadata.deletionTimestamp, metadata.finalizers], [undefined, ['mediarooms.dev/room']]);
+    await fixture.server.apply(room('kept', { ttlSecondsAfterFinished: 0 }));
+    await fixture.waitFor('kept', (each) => each === undefined);
+  });
+
   test('deletes its room when it is deleted, and its Secret has an owner reference', async () => {
     await fixture.server.apply(room('passing', { peers: [{ name: 'alice' }] }));
     const { metadata } = await fixture.waitUntilReady('passing');

@@ -68,6 +68,36 @@ describe('A Room whose room has ended', () => {
     ['and is Failed is recreated once recreate is Always', failed, 'writeStatus Recovering'],
   ]);
 
+  const endedAt = (seconds: number, phase: 'Finished' | 'Failed', spec: object): Given => {
+    const lastTransitionTime = new Date(now.getTime() - seconds * 1000).toISOString();
+    const [type, status] = phase === 'Finished' ? ['Finished', 'True'] : ['Placed', 'False'];
+    const condition = { type, status, reason: 'Deleted', message: 'It ended.', lastTransitionTime } as never;
+    return { status: { phase, conditions: [condition] }, spec };
+  };
+  check([
+    ['and is Finished is kept without a TTL', endedAt(1e6, 'Finished', {}), 'wait'],
+    ['and is Finished is deleted at once with TTL 0', endedAt(0, 'Finished', { ttlSecondsAfterFinished: 0 }), 'deleteRoom'],
+    ['and is Finished is deleted after its TTL', endedAt(60, 'Finished', { ttlSecondsAfterFinished: 60 }), 'deleteRoom'],
+    ['and is Finished is kept before that', endedAt(59, 'Finished', { ttlSecondsAfterFinished: 60 }), 'wait'],
+    ['and is Failed is deleted after its TTL', endedAt(60, 'Failed', { recreate: 'Never', ttlSecondsAfterFinished: 60 }), 'deleteRoom'],
+    ['and is Failed is recreated although its TTL has expired', endedAt(60, 'Failed', { ttlSecondsAfterFinished: 60 }), 'create'],
+    [
+      'and is Finished is released when it is deleted after its TTL',
+      { ...endedAt(60, 'Finished', { ttlSecondsAfterFinished: 60 }), metadata: deleting },
+      'removeFinalizer',
+    ],
+  ]);
+
+  test('and is Finished waits for the rest of its TTL, at most a day', () => {
+    const waits = [60, 1e9].map(
+      (ttlSecondsAfterFinished) => reconcile(observed(endedAt(20, 'Finished', { ttlSecondsAfterFinished }))).action,
+    );
+    assert.deepEqual(waits, [
+      { type: 'wait', requeueAfterMs: 40_000 },
+      { type: 'wait', requeueAfterMs: 86_400_000 },
+    ]);
+  });
+
   test('and is Finished has no condition Ready, also if an earlier operator wrote it', () => {
     const ready = {
       type: 'Ready',
