@@ -1,6 +1,6 @@
 // Health view: the response of GET /health.
 import { z } from 'zod';
-import { configFilesSchema } from './node.ts';
+import { busySchema, configFilesSchema } from './node.ts';
 
 export const healthViewSchema = z
   .object({
@@ -29,6 +29,7 @@ export const healthViewSchema = z
         forwardedTracks: z.number().int().nonnegative(),
       })
       .meta({ description: 'Load of this node alone: what ends if the node ends.' }),
+    busy: busySchema,
     config: configFilesSchema,
   })
   .meta({ id: 'Health', description: 'Health of the node that received the request.' });

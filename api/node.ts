@@ -24,6 +24,21 @@ export const nodeViewSchema = z
   .meta({ id: 'Node', description: 'A node of the cluster.' });
 export type NodeView = z.infer<typeof nodeViewSchema>;
 
+const count = z.number().int().nonnegative();
+
+/** What a drain waits for, by cause. Operators, the console and the PodDisruptionBudget rely on it. */
+export const busySchema = z
+  .object({
+    rooms: count.meta({ description: 'Rooms with at least one of the following. A drain waits for them; all other rooms end at once.' }),
+    peers: count.meta({ description: 'Connected peers.' }),
+    calls: count.meta({ description: 'Phone calls of components of type sip.' }),
+    streams: count.meta({ description: 'Components of type hls from which a viewer requested a file recently.' }),
+    recordings: count.meta({ description: 'Components of type recording that receive at least one track.' }),
+    files: count.meta({ description: 'Components of type file that are playing.' }),
+  })
+  .meta({ id: 'Busy', description: 'What is live in the rooms of a node, by cause.' });
+export type BusyView = z.infer<typeof busySchema>;
+
 export const drainOptionsSchema = z
   .strictObject({
     deadline: z
@@ -32,7 +47,7 @@ export const drainOptionsSchema = z
       .min(0, 'to be at least 0')
       .max(31_536_000, 'to be at most 31536000')
       .optional()
-      .meta({ description: 'Seconds until rooms that still have peers end; default: SVC_DRAIN_TIMEOUT.' }),
+      .meta({ description: 'Seconds until rooms that are still busy end; default: SVC_DRAIN_TIMEOUT.' }),
   })
   .meta({ id: 'DrainOptions' });
 export type DrainOptions = z.infer<typeof drainOptionsSchema>;
@@ -81,13 +96,12 @@ export const drainViewSchema = z
       .int()
       .nonnegative()
       .meta({ description: 'Duration of a drain in seconds if the request sets no deadline; 0: rooms end at once.' }),
-    rooms: z.number().int().nonnegative(),
-    roomsWithPeers: z
-      .number()
-      .int()
-      .nonnegative()
-      .meta({ description: 'Rooms that continue until they end or the deadline passes; the others end at once.' }),
-    connectedPeers: z.number().int().nonnegative().meta({ description: 'Peers that are notified of the deadline.' }),
+    rooms: count,
+    roomsWithPeers: count.meta({ description: 'Rooms with a connected peer.' }),
+    connectedPeers: count.meta({ description: 'Peers that are notified of the deadline.' }),
+    busy: busySchema
+      .optional()
+      .meta({ description: 'What the drain waits for. Nodes older than 0.8 omit it and wait for connected peers only.' }),
   })
   .meta({ id: 'DrainView', description: 'The effect of a drain of the node.' });
 export type DrainView = z.infer<typeof drainViewSchema>;

@@ -1,10 +1,11 @@
-// Drain: rejects new rooms, ends rooms without peers at once and the others at their end or at the deadline. Cancellable until shutdown.
+// Drain: rejects new rooms, ends rooms that are not busy at once and the others at their end or at the deadline. Cancellable until shutdown.
 import { ServiceError } from '../api/errors.ts';
 import type { DrainView, NodeState } from '../api/node.ts';
 import { operations } from '../api/operations/table.ts';
 import type { FeatureContext } from './common/feature-context.ts';
 import type { Log } from './common/log.ts';
 import { Timer } from './common/timer.ts';
+import { busyOf } from './rooms/busy.ts';
 import type { LocalRooms } from './rooms/local-rooms.ts';
 
 export type DrainOptions = {
@@ -34,7 +35,7 @@ export class Drain {
     return this.#state;
   }
 
-  /** @param timeout milliseconds until rooms with peers end @throws ServiceError `terminating` */
+  /** @param timeout milliseconds until busy rooms end @throws ServiceError `terminating` */
   start(timeout: number): void {
     this.#assertNotTerminating();
     void this.#begin('draining', timeout);
@@ -113,5 +114,6 @@ function viewOf({ state, deadline }: Drain, rooms: LocalRooms, drainTimeout: num
     rooms: rooms.size,
     roomsWithPeers: [...rooms.all()].filter((room) => room.peers.connectedCount > 0).length,
     connectedPeers: rooms.connectedPeers,
+    busy: busyOf(rooms.all()),
   };
 }

@@ -7,6 +7,7 @@ import type { Distribution } from './distribution.ts';
 import type { Drain } from './drain.ts';
 import type { MediaWorkerPool } from './media/worker/worker-pool.ts';
 import { diskProblem, statusOf } from './node-status.ts';
+import { busyOf } from './rooms/busy.ts';
 import type { LocalRooms } from './rooms/local-rooms.ts';
 import { version } from './version.ts';
 
@@ -34,6 +35,7 @@ export function createHealth(sources: HealthSources): { ready: () => boolean; he
       gitCommit: config.gitCommit,
       distribution: distribution.status,
       state,
+      busy: busyOf(rooms.all()),
       load: { rooms: rooms.size, connectedPeers: rooms.connectedPeers, forwardedTracks: media.load().forwardedTracks },
       config: filesOf(hot),
     };

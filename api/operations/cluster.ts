@@ -31,7 +31,7 @@ export const clusterOperations = {
   }),
   drainNode: operation('POST /cluster/nodes/{nodeName}/drain', {
     ...drain,
-    summary: 'Drain a node: no new rooms, rooms without connected peers end immediately, others at their end or at the deadline.',
+    summary: 'Drain a node: no new rooms; rooms that are not busy end immediately, others at their end or at the deadline.',
     body: { schema: drainOptionsSchema, required: false },
     response: does(202, 'The node is draining.'),
     repeatable: true,

@@ -86,6 +86,11 @@ export class Component {
     return this.#tracks.values();
   }
 
+  /** Number of live parts that a drain waits for. */
+  get busy(): number {
+    return this.#started && !this.#ended ? (this.#runner.busy ?? 0) : 0;
+  }
+
   view(): ComponentView {
     const properties = this.#properties;
     return {

@@ -152,6 +152,8 @@ export interface ComponentRunner {
   receive?(tracks: readonly SubscribableTrack[]): void;
   /** Only for types that make phone calls. */
   readonly calls?: PhoneCallRunner;
+  /** Number of live parts that a drain waits for, e.g. phone calls; none if omitted. */
+  readonly busy?: number;
   /** Ends the component. Idempotent; resolves when all its resources are released. */
   close(): Promise<void>;
 }

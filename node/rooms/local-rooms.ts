@@ -7,6 +7,8 @@ import type { PeerOptions } from '../../api/peer.ts';
 import { type RoomOptions, roomConfigOf } from '../../api/room.ts';
 import type { ReloadableValues } from '../../api/settings/reloadable.ts';
 import type { Log } from '../common/log.ts';
+import { Timer } from '../common/timer.ts';
+import { isBusy } from './busy.ts';
 import { newId } from './ids.ts';
 import type { ComponentFactory, MediaEngine } from './interfaces.ts';
 import type { Peer } from './peers/peer.ts';
@@ -18,6 +20,8 @@ const endsOfNode = new Set(['draining', 'shutdown']);
 /** How long requests for an ended room get `room_ended` instead of `room_not_found`, in milliseconds. */
 const tombstoneLifetime = 10 * 60_000;
 const maxTombstones = 10_000;
+/** While draining, how often rooms are checked in addition to their events: viewers of a stream leave without an event. Milliseconds. */
+const drainCheckMs = 5_000;
 
 /** Defaults and limits of the node, times in seconds; read on every use. */
 export type LocalLimits = ReloadableValues['limits'] & ReloadableValues['roomDefaults'];
@@ -47,6 +51,8 @@ export class LocalRooms {
   readonly #ended = new Map<string, { reason: string; at: number }>();
   #accepting = true;
   #draining: PromiseWithResolvers<void> | undefined;
+  #drainCheck: Timer | undefined;
+  #drainCheckPending = false;
 
   constructor(options: LocalRoomsOptions) {
     this.#options = options;
@@ -156,14 +162,14 @@ export class LocalRooms {
   }
 
   /**
-   * Stops accepting rooms. Rooms without a connected peer end at once, the others with their last peer. Resolves when no room is left, or
-   * when the drain is cancelled.
+   * Stops accepting rooms. Rooms that are not busy end at once, the others as soon as they are not busy. Resolves when no room is left,
+   * or when the drain is cancelled.
    */
   async drain(): Promise<void> {
     this.#accepting = false;
     this.#draining ??= Promise.withResolvers<void>();
     const { promise } = this.#draining;
-    this.#endPeerless();
+    this.#endIdle();
     if (this.#rooms.size === 0) this.#draining.resolve();
     await promise;
   }
@@ -171,6 +177,7 @@ export class LocalRooms {
   /** Accepts rooms again. */
   cancelDrain(): void {
     this.#accepting = true;
+    this.#drainCheck?.stop();
     this.#draining?.resolve();
     this.#draining = undefined;
   }
@@ -193,7 +200,7 @@ export class LocalRooms {
       limits: this.#options.limits,
       onEvent: (event) => {
         this.#options.onEvent(event, room);
-        if (event.type === 'PeerDisconnected' && this.#draining) setImmediate(() => this.#draining && this.#endPeerless());
+        this.#checkSoon();
       },
       onEnded: (reason) => this.#forget(id, externalId, reason),
     });
@@ -227,8 +234,20 @@ export class LocalRooms {
     }
   }
 
-  #endPeerless(): void {
-    for (const room of [...this.#rooms.values()]) if (room.peers.connectedCount === 0) this.#lose(room, 'draining');
+  /** After an event: what the drain waits for may have ended. */
+  #checkSoon(): void {
+    if (!this.#draining || this.#drainCheckPending) return;
+    this.#drainCheckPending = true;
+    setImmediate(() => {
+      this.#drainCheckPending = false;
+      if (this.#draining) this.#endIdle();
+    });
+  }
+
+  #endIdle(): void {
+    this.#drainCheck?.stop();
+    for (const room of [...this.#rooms.values()]) if (!isBusy(room)) this.#lose(room, 'draining');
+    if (this.#rooms.size > 0) this.#drainCheck = new Timer(drainCheckMs, () => this.#checkSoon());
   }
 
   #lose(room: Room, reason: string): void {

@@ -10,7 +10,7 @@ export const nodeUser = 10_001;
 export const label = {
   cluster: `${apiGroup}/cluster`,
   index: `${apiGroup}/index`,
-  /** On pods with connected peers; the PodDisruptionBudget selects it. */
+  /** On pods whose rooms are busy; the PodDisruptionBudget selects it. */
   busy: `${apiGroup}/busy`,
   /** On Services: their purpose (`api`, `nodes`, `node` or `media`). */
   service: `${apiGroup}/service`,

@@ -90,6 +90,8 @@ export const healthResponseSchema = readerOf<{ data: HealthView }>()(
       distribution: z.object({ nodesInCluster: count }),
       /** Load of the node itself. */
       load: z.object({ rooms: count, connectedPeers: count, forwardedTracks: count }),
+      /** What is live in its rooms. Nodes of 0.7 do not report it. */
+      busy: z.object({ rooms: count, peers: count, calls: count, streams: count, recordings: count, files: count }).optional(),
       config: z.object({
         files: z.array(z.object({ name: text, sha256: text })).max(100),
         error: z.string().max(65_536).nullable(),

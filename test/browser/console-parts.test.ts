@@ -145,7 +145,7 @@ test('a node is drained and its drain cancelled by keyboard, after the console s
   await page.locator(`${row} ${byId('drain')}`).focus();
   await page.keyboard.press('Enter');
   await page.getByText('New rooms will be created on the one other node that accepts rooms.').waitFor();
-  await page.getByText('1 room with 1 participant continues until everyone has left').waitFor();
+  await page.getByText('1 room with 1 participant continues until it is idle').waitFor();
   await page.getByText('Rooms with participants will be closed in 10 minutes').waitFor();
   await checkPage(page, 'cluster-drain');
   await tabTo(page, 'drain-minutes');

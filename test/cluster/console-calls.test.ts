@@ -108,13 +108,14 @@ test('configuration, drain preview and room stats of the other node are availabl
   await owner.node.parts.rooms.createRoom({ roomId: 'busy' });
   await owner.node.parts.rooms.createRoom({ roomId: 'empty' });
   await enterRoom(t, { ...owner, api }, 'busy', { peerId: 'alice' });
-  const idle = { state: 'accepting', deadline: null, defaultDeadline: 30, rooms: 2, roomsWithPeers: 1, connectedPeers: 1 };
+  const busy = { rooms: 1, peers: 1, calls: 0, streams: 0, recordings: 0, files: 0 };
+  const idle = { state: 'accepting', deadline: null, defaultDeadline: 30, rooms: 2, roomsWithPeers: 1, connectedPeers: 1, busy };
   assert.deepEqual((await api.get(drain)).body.data, idle);
   assert.equal((await api.get('/room/busy/stats')).body.data.peers[0].status, 'connected');
   const start = Date.now();
   assert.equal((await api.post(drain, { deadline: 600 })).status, 202);
   const { deadline, ...draining } = (await api.get(drain)).body.data;
-  assert.deepEqual(draining, { ...draining, state: 'draining', rooms: 1, roomsWithPeers: 1, connectedPeers: 1 });
+  assert.deepEqual(draining, { ...draining, state: 'draining', rooms: 1, roomsWithPeers: 1, connectedPeers: 1, busy });
   const now = Date.now();
   assert.ok(Date.parse(deadline) >= start + 599_000 && Date.parse(deadline) <= now + 601_000, deadline);
   assert.equal((await api.delete(drain)).status, 204);

@@ -1,7 +1,9 @@
 // Scaling and rollouts: the least loaded pods are removed first, new pods start first, live rooms keep their time.
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { basePort, type ClusterPod, LiveRoom, MediaClusterUser, startClusterOperator } from '../kit/kube/media-clusters.ts';
+import { playableFiles } from '../kit/media/ogg-file.ts';
+import { makeResources } from '../kit/processes/resources-folder.ts';
 import { stopwatch } from '../kit/promised-time.ts';
 
 const { server } = await startClusterOperator({ after });
@@ -30,6 +32,25 @@ test('scaling up and down keeps the pod with a live room, and pods never share p
   assert.deepEqual((await user.names('services')).sort(), ['c', 'c-1', 'c-1-media', 'c-nodes']);
   await room.leave();
   await user.until('the busy label is removed', async () => (await user.pods())[0]?.metadata.labels['mediarooms.dev/busy'] === undefined);
+});
+
+test('a drain waits for a file that plays in a room without peers, and the status says so', async (t: TestContext) => {
+  const resources = await makeResources(t, playableFiles());
+  const extraEnv = [{ name: 'SVC_RESOURCES_BASE_PATH', value: resources }];
+  const spec = { replicas: 1, drain: { timeoutSeconds: 600 }, config: { componentsUsed: ['file'] }, podTemplate: { extraEnv } };
+  const user = await MediaClusterUser.make(server, 'playing', spec);
+  const [pod] = await user.settled('c-0');
+  assert.ok(pod);
+  const api = await user.api(pod);
+  await api.post('/room', { roomId: 'r' });
+  const added = await api.post('/room/r/component', { type: 'file', options: { filePath: 'long.ogg' } });
+  assert.equal(added.status, 201, JSON.stringify(added.body));
+  await user.until('the pod has the busy label', async () => (await user.pods())[0]?.metadata.labels['mediarooms.dev/busy'] === 'true');
+  await user.kubectl('scale', 'mediacluster', 'c', '--replicas=0');
+  const waits = /c-0 is being drained: 1 live room has time until .*: 1 playing file\./;
+  await user.until('the drain waits for the file', async () => waits.test((await user.condition('Progressing')).message));
+  await api.delete(`/room/r/component/${added.body.data.id}`);
+  await user.settled();
 });
 
 test('a rollout creates the new pod first, and keeps the old pod while its room is live', async () => {

@@ -22,6 +22,8 @@ const readAhead = 64 * 1024;
 const payloadTypes = { audio: 108, video: 96 } as const;
 
 export class FileRunner implements ComponentRunner {
+  /** It ends with its file. */
+  readonly busy = 1;
   readonly #file: MediaFile;
   readonly #host: ComponentHost;
   readonly #clock: Clock;

@@ -34,7 +34,7 @@ function maxPixels(memory: number): number {
   return Math.max(1920 * 1080, Math.floor((memory - memoryWithoutInput) / bytesPerPixel));
 }
 
-export function createHlsRunner(options: HlsRunnerOptions): Required<Pick<ComponentRunner, 'start' | 'receive' | 'close'>> {
+export function createHlsRunner(options: HlsRunnerOptions): Required<Pick<ComponentRunner, 'start' | 'receive' | 'close' | 'busy'>> {
   const { host, streams } = options;
   /** Tracks whose refusal has been reported. */
   const refused = new Set<string>();
@@ -46,6 +46,7 @@ export function createHlsRunner(options: HlsRunnerOptions): Required<Pick<Compon
     make: (running, callbacks, careful) => new ComposerProcess(options, running, callbacks, { careful, refused }),
     onCrashed: ({ stream }) => stream.interrupted(),
     onClosed: (running) => running.finish(),
+    busy: ({ stream }) => stream.watched,
     limits,
   });
 }

@@ -32,6 +32,8 @@ export type StreamOptions = {
 const peakFactor = 1.5;
 /** Minimum duration of all parts but the last of a segment, as a share of the part target (RFC 8216bis, section 4.4.4.9). */
 const minPartFill = 0.85;
+/** How long a viewer counts after its last request: target durations, and minimum milliseconds. Players reload at least every target duration. */
+const viewerTtl = { targets: 3, minMs: 10_000 } as const;
 /** Number of segments that a measurement requires. */
 const measuredAfter = 3;
 /** Seconds for which caches may keep immutable files: segment names are never reused. */
@@ -51,6 +53,8 @@ export class Stream {
   #playable = false;
   #segments = 0;
   #ended = false;
+  /** Time of the last request of a viewer. */
+  #requestedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: StreamOptions) {
     this.#options = options;
@@ -67,6 +71,12 @@ export class Stream {
   /** Number of waiting requests. */
   get waiting(): number {
     return this.#playlist.waiting;
+  }
+
+  /** True if a viewer requested a file recently, or waits for one. */
+  get watched(): boolean {
+    const { now, times } = this.#options;
+    return this.waiting > 0 || now() - this.#requestedAt < Math.max(viewerTtl.targets * times.target, viewerTtl.minMs);
   }
 
   /** First segment and init file name of the next process. */
@@ -127,6 +137,7 @@ export class Stream {
 
   async open(request: ContentRequest): Promise<ContentResponse> {
     const { file, signal, playlist } = request;
+    this.#requestedAt = this.#options.now();
     if (isPlaylist(file)) {
       const plain = { msn: undefined, part: undefined, skip: false, token: undefined, gzip: false };
       return this.#playlist.open(file, playlist ?? plain, signal);

@@ -38,6 +38,8 @@ export type ProcessSupervisorOptions<Process extends SupervisedProcess, Work> = 
   onCrashed: (work: Work) => Promise<void> | undefined;
   /** The last process has ended, after close(). Never rejects. */
   onClosed?: (work: Work) => Promise<void>;
+  /** True if a drain waits for it; never if omitted. */
+  busy?: (work: Work, tracks: readonly SubscribableTrack[]) => boolean;
   /** True if a failed restart counts as another crash, instead of ending the component. */
   persistent?: boolean;
   limits: TrackLimits;
@@ -66,6 +68,10 @@ export class ProcessSupervisor<Process extends SupervisedProcess, Work> implemen
   /** The running process; in onCrashed the crashed one. */
   get current(): Process | undefined {
     return this.#process;
+  }
+
+  get busy(): number {
+    return this.#work !== undefined && this.#options.busy?.(this.#work, this.#tracks) === true ? 1 : 0;
   }
 
   get closing(): boolean {

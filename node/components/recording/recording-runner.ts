@@ -44,6 +44,7 @@ export function createRecordingRunner({ host, begin }: RecordingRunnerOptions): 
       await Promise.all(former);
       await recording.finish();
     },
+    busy: (_, tracks) => tracks.length > 0,
     limits,
   });
   return supervisor;

@@ -67,6 +67,11 @@ export class SipRunner implements ComponentRunner {
     });
   }
 
+  /** Its calls, without incoming calls that are not answered yet. */
+  get busy(): number {
+    return this.#calls.size;
+  }
+
   start(): Promise<void> {
     this.#share ??= this.#options.admission.take(userAgentCores);
     return this.#kept.start();

@@ -20,6 +20,7 @@ import type { NodePoll, PollTarget } from './node-poll.ts';
 import { isReady, podSnapshot } from './observe-pod.ts';
 import { templateHash } from './pod.ts';
 import type { PodOperations, Pods, ReconcileContext } from './pod-operations.ts';
+import { nodeSnapshot } from './pod-snapshot.ts';
 
 /** Pause before a pod is created after a failure, doubled each time, and the time without failures that resets it; milliseconds. */
 const firstFailurePause = 1_000;
@@ -128,7 +129,7 @@ export class Fleet {
       unpolled: (uid: string) => poll.neverPolled(key, uid),
       report: (uid: string) => {
         const health = poll.report(key, uid)?.health;
-        return health && { state: health.state, ...health.load };
+        return health && nodeSnapshot(health);
       },
     };
     return [...pods.values()].map((pod) => ({ pod, facts: podSnapshot(pod, context) }));

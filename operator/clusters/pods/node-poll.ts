@@ -2,6 +2,7 @@
 import { messageOf } from '../../error-message.ts';
 import type { NodeClient } from '../../nodes/node-client.ts';
 import type { NodeHealth } from '../../nodes/schemas.ts';
+import { nodeSnapshot } from './pod-snapshot.ts';
 
 /** Client of the REST API of a node. */
 export type NodeApi = Pick<NodeClient, 'health' | 'drain' | 'cancelDrain' | 'resetBackoff'>;
@@ -160,6 +161,7 @@ function isSame(node: Polled, target: PollTarget | undefined): boolean {
 function meaningOf({ report, error }: Polled): string {
   if (!report) return `${error !== undefined}`;
   const { state, load, config, distribution } = report.health;
-  const facts = [state, load.rooms > 0, load.connectedPeers > 0, distribution.nodesInCluster, config, error !== undefined];
+  const { busy } = nodeSnapshot(report.health);
+  const facts = [state, load.rooms > 0, busy.rooms > 0, distribution.nodesInCluster, config, error !== undefined];
   return JSON.stringify(facts);
 }

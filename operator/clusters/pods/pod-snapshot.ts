@@ -31,9 +31,19 @@ export type PodSnapshot = {
   unpolled: boolean;
 };
 
-export type NodeSnapshot = { state: NodeHealth['state'] } & NodeHealth['load'];
+export type NodeSnapshot = { state: NodeHealth['state']; busy: Busy } & NodeHealth['load'];
 
-/** Order: fewest connected peers, rooms, forwarded tracks, then highest index. A pod without a report counts as the fullest. */
+/** What is live on a node, by cause. */
+export type Busy = NonNullable<NodeHealth['busy']>;
+
+/** A node of 0.7 does not report `busy`: its drain waits for rooms with connected peers only. */
+export function nodeSnapshot({ state, load, busy }: NodeHealth): NodeSnapshot {
+  return { state, ...load, busy: busy ?? { ...idle, rooms: Math.min(load.rooms, load.connectedPeers), peers: load.connectedPeers } };
+}
+
+const idle: Busy = { rooms: 0, peers: 0, calls: 0, streams: 0, recordings: 0, files: 0 };
+
+/** Order: fewest live peers, calls, streams and files, then rooms, forwarded tracks, and the highest index. A pod without a report counts as the fullest. */
 export function compareByLoad(one: PodSnapshot, other: PodSnapshot): number {
   const [a, b] = [fullness(one), fullness(other)];
   for (const [place, value] of a.entries()) {
@@ -46,5 +56,6 @@ export function compareByLoad(one: PodSnapshot, other: PodSnapshot): number {
 function fullness({ report, idle, index }: PodSnapshot): number[] {
   if (idle) return [0, 0, 0, -index];
   if (!report) return [Number.MAX_SAFE_INTEGER, 0, 0, -index];
-  return [report.connectedPeers, report.rooms, report.forwardedTracks, -index];
+  const { peers, calls, streams, files } = report.busy;
+  return [peers + calls + streams + files, report.rooms, report.forwardedTracks, -index];
 }

@@ -1,6 +1,6 @@
 // Drain of a pod: decides the next step, so that live rooms get their time. Pure.
 import { timeText } from '../../kube/times.ts';
-import type { DrainReason, PodSnapshot } from '../pods/pod-snapshot.ts';
+import type { Busy, DrainReason, PodSnapshot } from '../pods/pod-snapshot.ts';
 
 /** After the deadline the node ends its rooms itself. An unresponsive node is waited for no longer than this. */
 const drainRetryMs = 10_000;
@@ -25,7 +25,24 @@ export function drainStep(pod: PodSnapshot, reason: DrainReason, timeout: number
   if (report.state === 'accepting') return { do: 'ask', seconds: Math.max(0, Math.ceil((deadline - now) / 1000)) };
   if (report.rooms === 0 || now > deadline + drainRetryMs) return { do: 'remove' };
   const rooms = report.rooms === 1 ? 'room has' : 'rooms have';
-  return { do: 'wait', message: `${report.rooms} live ${rooms} time until ${timeText(new Date(deadline))}.` };
+  const until = timeText(new Date(deadline));
+  const live = contentsOf(report.busy);
+  return { do: 'wait', message: `${report.rooms} live ${rooms} time until ${until}${live === '' ? '' : `: ${live}`}.` };
+}
+
+/** Causes for which a drain waits, as a list. */
+function contentsOf({ peers, calls, streams, recordings, files }: Busy): string {
+  const counts: readonly [count: number, one: string, several: string][] = [
+    [peers, 'peer', 'peers'],
+    [calls, 'phone call', 'phone calls'],
+    [streams, 'watched stream', 'watched streams'],
+    [recordings, 'recording', 'recordings'],
+    [files, 'playing file', 'playing files'],
+  ];
+  return counts
+    .filter(([count]) => count > 0)
+    .map(([count, one, several]) => `${count} ${count === 1 ? one : several}`)
+    .join(', ');
 }
 
 export type CancelStep =
@@ -45,7 +62,7 @@ export function cancelStep(pod: PodSnapshot): CancelStep {
 export function isBusy(pod: PodSnapshot, now: number): boolean | undefined {
   if (pod.drain !== undefined && now >= pod.drain.deadline) return false;
   if (pod.idle || pod.failed) return false;
-  return pod.report === undefined ? undefined : pod.report.connectedPeers > 0;
+  return pod.report === undefined ? undefined : pod.report.busy.rooms > 0;
 }
 
 /** Parses and formats the drain annotation of a pod. */

@@ -57,6 +57,7 @@ export class FakeComponentRegistry implements ComponentFactory {
 export class FakeRunner implements ComponentRunner {
   readonly host: ComponentHost;
   closed = false;
+  busy = 0;
   /** All received lists of tracks. */
   readonly received: (readonly SubscribableTrack[])[] = [];
   readonly #failure: ServiceError | undefined;

@@ -33,8 +33,13 @@ test('durations show their two largest units, and counts have the right plural',
 test('the drain impact states where new rooms are created, which rooms end and which continue', () => {
   assert.deepEqual(drainImpact({ rooms: 5, roomsWithPeers: 2, connectedPeers: 9 }, 2, 600), [
     'New rooms will be created on the 2 other nodes that accept rooms.',
-    '3 rooms without participants end immediately.',
-    '2 rooms with 9 participants continue until everyone has left or the deadline; participants are notified.',
+    '3 idle rooms end immediately.',
+    '2 rooms with 9 participants continue until they are idle or the deadline; participants are notified.',
+  ]);
+  const busy = { rooms: 1, peers: 0, calls: 2, streams: 1, recordings: 0, files: 0 };
+  assert.deepEqual(drainImpact({ rooms: 5, roomsWithPeers: 0, connectedPeers: 0, busy }, 2, 600).slice(1), [
+    '4 idle rooms end immediately.',
+    '1 room with 2 phone calls, 1 watched stream continues until it is idle or the deadline; participants are notified.',
   ]);
   assert.deepEqual(drainImpact({ rooms: 1, roomsWithPeers: 1, connectedPeers: 1 }, 0, 0), [
     'No other node accepts rooms: new rooms will be rejected until the drain is cancelled.',
@@ -52,6 +57,7 @@ const well: Health = {
   distribution: { enabled: true, nodeStatus: 'UP', nodesInCluster: 2 },
   state: 'accepting',
   load: { rooms: 0, connectedPeers: 0, forwardedTracks: 0 },
+  busy: { rooms: 0, peers: 0, calls: 0, streams: 0, recordings: 0, files: 0 },
   config: { files: [], shadowed: [], error: null },
 };
 

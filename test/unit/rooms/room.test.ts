@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { roomEventSchema } from '../../../api/events.ts';
-import { connectPeer, joinPeer, makeRoom, makeRooms, publish } from '../../kit/fakes/rooms.ts';
+import { busyOf } from '../../../node/rooms/busy.ts';
+import { connectPeer, flushEvents, joinPeer, makeRoom, makeRooms, publish } from '../../kit/fakes/rooms.ts';
 import { fieldsOf } from '../../kit/fields.ts';
 
 describe('events', () => {
@@ -275,6 +276,37 @@ describe('draining', () => {
     alice.peer.disconnect();
     await drained;
     assert.deepEqual([events.at(-1)?.type, events.at(-1)?.roomId, events.at(-1)?.reason], ['RoomDeleted', 'busy', 'draining']);
+  });
+});
+
+describe('draining a room without peers', () => {
+  test('waits for a component that is busy, and ends the room when it is not', async () => {
+    const { rooms, components, events } = makeRooms();
+    await rooms.createRoom({ roomId: 'r' });
+    await rooms.addComponent('r', { type: 'file', options: { filePath: 'a.ogg' } });
+    components.last.busy = 1;
+    assert.deepEqual(busyOf(rooms.all()), { rooms: 1, peers: 0, calls: 0, streams: 0, recordings: 0, files: 1 });
+    const drained = rooms.drain();
+    await flushEvents();
+    assert.equal(rooms.size, 1);
+    components.last.host.finished();
+    await drained;
+    assert.deepEqual([events.at(-1)?.type, events.at(-1)?.reason], ['RoomDeleted', 'draining']);
+  });
+
+  test('notices a component that becomes idle without an event', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const { rooms, components } = makeRooms();
+    await rooms.createRoom({ roomId: 'r' });
+    await rooms.addComponent('r', { type: 'file', options: { filePath: 'a.ogg' } });
+    components.last.busy = 1;
+    const drained = rooms.drain();
+    t.mock.timers.tick(60_000);
+    assert.equal(rooms.size, 1);
+    components.last.busy = 0;
+    t.mock.timers.tick(5_000);
+    await drained;
+    assert.equal(rooms.size, 0);
   });
 });
 

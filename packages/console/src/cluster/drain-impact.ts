@@ -8,13 +8,16 @@ export function formatTime(time: number, now: number = Date.now()): string {
   return new Intl.DateTimeFormat(undefined, { timeStyle: 'short', ...(!sameDay && { dateStyle: 'medium' }) }).format(time);
 }
 
-/** @param others number of other nodes that accept rooms. @param seconds until rooms with participants are closed */
+/** Nodes older than 0.8 do not report `busy`. */
+type Impact = Pick<DrainView, 'rooms' | 'roomsWithPeers' | 'connectedPeers' | 'busy'>;
+
+/** @param others number of other nodes that accept rooms. @param seconds until busy rooms are closed */
 export function drainImpact(
-  { rooms, roomsWithPeers, connectedPeers }: Pick<DrainView, 'rooms' | 'roomsWithPeers' | 'connectedPeers'>,
+  { rooms, roomsWithPeers, connectedPeers, busy = { ...none, rooms: roomsWithPeers, peers: connectedPeers } }: Impact,
   others: number,
   seconds: number,
 ): string[] {
-  const empty = rooms - roomsWithPeers;
+  const idle = rooms - busy.rooms;
   return [
     others > 0
       ? plural(
@@ -23,20 +26,34 @@ export function drainImpact(
           'New rooms will be created on the # other nodes that accept rooms.',
         )
       : 'No other node accepts rooms: new rooms will be rejected until the drain is cancelled.',
-    empty > 0
-      ? plural(empty, '# room without participants ends immediately.', '# rooms without participants end immediately.')
-      : 'No rooms end immediately.',
-    roomsWithPeers === 0 ? 'No participants are connected.' : occupied(roomsWithPeers, connectedPeers, seconds),
+    idle > 0 ? plural(idle, '# idle room ends immediately.', '# idle rooms end immediately.') : 'No rooms end immediately.',
+    busy.rooms === 0 ? 'No participants are connected, and nothing else is live.' : occupied(busy, seconds),
   ];
 }
 
-function occupied(rooms: number, peers: number, seconds: number): string {
-  const participants = pluralize(peers, 'participant');
+const none = { calls: 0, streams: 0, recordings: 0, files: 0 } as const;
+
+function occupied({ rooms, ...busy }: NonNullable<Impact['busy']>, seconds: number): string {
+  const live = contentsOf(busy);
   return seconds === 0
-    ? plural(rooms, `# room with ${participants} ends immediately.`, `# rooms with ${participants} end immediately.`)
+    ? plural(rooms, `# room with ${live} ends immediately.`, `# rooms with ${live} end immediately.`)
     : plural(
         rooms,
-        `# room with ${participants} continues until everyone has left or the deadline; participants are notified.`,
-        `# rooms with ${participants} continue until everyone has left or the deadline; participants are notified.`,
+        `# room with ${live} continues until it is idle or the deadline; participants are notified.`,
+        `# rooms with ${live} continue until they are idle or the deadline; participants are notified.`,
       );
+}
+
+function contentsOf({ peers, calls, streams, recordings, files }: Omit<NonNullable<Impact['busy']>, 'rooms'>): string {
+  const all: readonly [count: number, noun: string][] = [
+    [peers, 'participant'],
+    [calls, 'phone call'],
+    [streams, 'watched stream'],
+    [recordings, 'recording'],
+    [files, 'playing file'],
+  ];
+  return all
+    .filter(([count]) => count > 0)
+    .map(([count, noun]) => pluralize(count, noun))
+    .join(', ');
 }

@@ -364,7 +364,7 @@ export class Cluster {
   }
 
   /**
-   * Drain a node: no new rooms, rooms without connected peers end immediately, others at their end or at the deadline.
+   * Drain a node: no new rooms; rooms that are not busy end immediately, others at their end or at the deadline.
    * @throws MediaroomsError `not_found`, `terminating`, `node_unreachable`
    */
   async drain(nodeName: string, drain: DrainOptions = {}, options?: RequestOptions): Promise<void> {

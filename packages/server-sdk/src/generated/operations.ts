@@ -289,7 +289,7 @@ export type Operations = {
       data: DrainView;
     };
   };
-  /** Drain a node: no new rooms, rooms without connected peers end immediately, others at their end or at the deadline. */
+  /** Drain a node: no new rooms; rooms that are not busy end immediately, others at their end or at the deadline. */
   drainNode: {
     body: DrainOptions | undefined;
     answer: undefined;

@@ -5,6 +5,22 @@ export type Access = {
   scope: 'full' | 'read';
 };
 
+/** What is live in the rooms of a node, by cause. */
+export type Busy = {
+  /** Rooms with at least one of the following. A drain waits for them; all other rooms end at once. */
+  rooms: number;
+  /** Connected peers. */
+  peers: number;
+  /** Phone calls of components of type sip. */
+  calls: number;
+  /** Components of type hls from which a viewer requested a file recently. */
+  streams: number;
+  /** Components of type recording that receive at least one track. */
+  recordings: number;
+  /** Components of type file that are playing. */
+  files: number;
+};
+
 /** A phone call of a sip component. */
 export type Call = {
   id: string;
@@ -120,7 +136,7 @@ export type DeadLetter = {
 };
 
 export type DrainOptions = {
-  /** Seconds until rooms that still have peers end; default: SVC_DRAIN_TIMEOUT. */
+  /** Seconds until rooms that are still busy end; default: SVC_DRAIN_TIMEOUT. */
   deadline?: number;
 };
 
@@ -132,10 +148,12 @@ export type DrainView = {
   /** Duration of a drain in seconds if the request sets no deadline; 0: rooms end at once. */
   defaultDeadline: number;
   rooms: number;
-  /** Rooms that continue until they end or the deadline passes; the others end at once. */
+  /** Rooms with a connected peer. */
   roomsWithPeers: number;
   /** Peers that are notified of the deadline. */
   connectedPeers: number;
+  /** What the drain waits for. Nodes older than 0.8 omit it and wait for connected peers only. */
+  busy?: Busy;
 };
 
 /** Body of every error response. */
@@ -258,6 +276,7 @@ export type Health = {
     connectedPeers: number;
     forwardedTracks: number;
   };
+  busy: Busy;
   config: {
     /** Configuration files with the hash of the loaded bytes. */
     files: {

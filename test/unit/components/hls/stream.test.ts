@@ -111,6 +111,19 @@ async function make(t: TestContext, options: Partial<StreamOptions> = {}): Promi
   return new Studio(await makeResources(t), options);
 }
 
+test('a stream is watched until some time after the last request of a viewer', async (t) => {
+  const studio = await make(t);
+  await studio.begin();
+  await studio.parts(5);
+  assert.equal(studio.stream.watched, false);
+  await studio.playlist();
+  assert.equal(studio.stream.watched, true);
+  studio.clock += 9_999;
+  assert.equal(studio.stream.watched, true);
+  studio.clock += 1;
+  assert.equal(studio.stream.watched, false);
+});
+
 test('each playlist of a stream is valid HLS, with a moving window, a crashed process, and an end', async (t) => {
   const studio = await make(t, { window: 10_000 });
   await studio.begin();

@@ -1,8 +1,9 @@
 // Drain of a pod, step by step.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { nodeSnapshot } from '../../../../../operator/clusters/pods/pod-snapshot.ts';
 import { cancelStep, drainOf, drainStep, drainText, isBusy } from '../../../../../operator/clusters/scaling/drain.ts';
-import { aPod, withPeers } from '../pods.ts';
+import { aPod, nodeReport, withPeers } from '../pods.ts';
 
 const now = Date.UTC(2026, 10, 21, 12);
 const drain = { reason: 'ScaleDown' as const, deadline: now + 60_000 };
@@ -11,8 +12,18 @@ test('a drain writes reason and deadline, is requested, waits for live rooms and
   assert.deepEqual(drainStep(aPod(0, withPeers(2)), 'ScaleDown', 60_000, now), { do: 'begin', ...drain });
   assert.deepEqual(drainStep(aPod(0, { drain, ...withPeers(2) }), 'ScaleDown', 60_000, now + 500), { do: 'ask', seconds: 60 });
   const waiting = drainStep(aPod(0, { drain, ...withPeers(4, 'draining') }), 'ScaleDown', 60_000, now + 1_000);
-  assert.deepEqual(waiting, { do: 'wait', message: '2 live rooms have time until 2026-11-21T12:01:00Z.' });
+  assert.deepEqual(waiting, { do: 'wait', message: '2 live rooms have time until 2026-11-21T12:01:00Z: 4 peers.' });
   assert.deepEqual(drainStep(aPod(0, { drain, ...withPeers(0, 'draining') }), 'ScaleDown', 60_000, now + 1_000), { do: 'remove' });
+});
+
+const calling = { rooms: 1, peers: 0, calls: 2, streams: 1, recordings: 1, files: 0 };
+
+test('a drain waits for phone calls, watched streams, recordings and files, and lists them', () => {
+  const pod = aPod(0, { drain, report: nodeReport({ state: 'draining', rooms: 1, busy: calling }) });
+  assert.deepEqual(drainStep(pod, 'ScaleDown', 60_000, now + 1_000), {
+    do: 'wait',
+    message: '1 live room has time until 2026-11-21T12:01:00Z: 2 phone calls, 1 watched stream, 1 recording.',
+  });
 });
 
 test('an idle pod is removed immediately', () => {
@@ -46,7 +57,8 @@ test('a drain of the operator is cancelled and removed, and a manual drain is ke
   assert.equal(cancelStep(aPod(0, withPeers(2, 'draining'))), 'nothing');
 });
 
-test('a pod is busy while peers are connected, until the deadline of its drain', () => {
+test('a pod is busy while peers are connected or calls run, until the deadline of its drain', () => {
+  assert.equal(isBusy(aPod(0, { report: nodeReport({ rooms: 1, busy: calling }) }), now), true);
   assert.equal(isBusy(aPod(0, withPeers(1)), now), true);
   assert.equal(isBusy(aPod(0), now), false);
   assert.equal(isBusy(aPod(0, { report: undefined }), now), undefined);
@@ -54,6 +66,14 @@ test('a pod is busy while peers are connected, until the deadline of its drain',
   assert.equal(isBusy(aPod(0, { drain, ...withPeers(1, 'draining') }), drain.deadline), false);
   assert.equal(isBusy(aPod(0, { drain, report: undefined }), drain.deadline), false);
   assert.equal(isBusy(aPod(0, { idle: true, report: undefined }), now), false);
+});
+
+test('a node of 0.7, which does not report what is busy, is busy because of its connected peers', () => {
+  const health = { state: 'accepting' as const, distribution: { nodesInCluster: 1 }, config: { files: [], error: null } };
+  const old = (connectedPeers: number) => nodeSnapshot({ ...health, load: { rooms: 3, connectedPeers, forwardedTracks: 0 } });
+  assert.equal(isBusy(aPod(0, { report: old(1) }), now), true);
+  assert.equal(isBusy(aPod(0, { report: old(0) }), now), false);
+  assert.deepEqual(old(2).busy, { rooms: 2, peers: 2, calls: 0, streams: 0, recordings: 0, files: 0 });
 });
 
 test('a drain is restored from the annotation of the pod, and invalid text is ignored', () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PodSnapshot } from '../../../../../operator/clusters/pods/pod-snapshot.ts';
 import { planRollout } from '../../../../../operator/clusters/scaling/rollout.ts';
-import { aPod, withPeers } from '../pods.ts';
+import { aPod, nodeReport, withPeers } from '../pods.ts';
 
 function plan(desired: number, pods: PodSnapshot[], { indexes = 11, waited = false, taken = [] as number[] } = {}) {
   const { create, drain, remove, keep, blocked } = planRollout({
@@ -34,9 +34,17 @@ test('the least loaded surplus pod is removed: by connected peers, rooms, tracks
   assert.deepEqual(plan(2, [aPod(0), aPod(1, withPeers(2)), aPod(2, withPeers(4))]).drain, ['0 ScaleDown']);
   assert.deepEqual(plan(1, [aPod(0, withPeers(1)), aPod(1), aPod(2)]).drain, ['2 ScaleDown', '1 ScaleDown']);
   const tracks = (forwardedTracks: number) => ({
-    report: { state: 'accepting' as const, rooms: 1, connectedPeers: 2, forwardedTracks },
+    report: nodeReport({ rooms: 1, connectedPeers: 2, forwardedTracks }),
   });
   assert.deepEqual(plan(1, [aPod(0, tracks(1)), aPod(1, tracks(9))]).drain, ['0 ScaleDown']);
+});
+
+test('phone calls, watched streams and files count as peers do', () => {
+  const busy = (more: object) => ({
+    report: nodeReport({ rooms: 1, busy: { rooms: 1, peers: 0, calls: 0, streams: 0, recordings: 0, files: 0, ...more } }),
+  });
+  assert.deepEqual(plan(2, [aPod(0, busy({ calls: 3 })), aPod(1, withPeers(1)), aPod(2, busy({ streams: 2 }))]).drain, ['1 ScaleDown']);
+  assert.deepEqual(plan(1, [aPod(0, busy({ files: 1 })), aPod(1, withPeers(2))]).drain, ['0 ScaleDown']);
 });
 
 test('a node without a report counts as the fullest, and an idle one as empty', () => {
