@@ -98,6 +98,33 @@ const secrets = withRules(
   ...['apiTokens', 'webhooks'].map(ownSecret),
 ).meta({ description: 'Secrets of the cluster, of the same namespace.' });
 
+const drainTimeout = integer(0, 604_800);
+const drainCause = (what: string) => z.object({ timeoutSeconds: drainTimeout.optional().meta({ description: what }) });
+
+const drain = z
+  .object({
+    timeoutSeconds: drainTimeout.default(3600).meta({
+      description:
+        'Seconds that live rooms have to end before their node is removed, and if their pod is deleted. A change causes a rollout; the timeouts of single causes do not.',
+    }),
+    rollout: drainCause('Seconds, if a pod of a new template replaces the pod; timeoutSeconds of drain if omitted.')
+      .optional()
+      .meta({ description: 'Drains of a rollout.' }),
+    scaleDown: drainCause('Seconds, if the number of nodes is reduced; timeoutSeconds of drain if omitted.')
+      .optional()
+      .meta({ description: 'Drains because of fewer nodes.' }),
+    node: drainCause('Seconds, if the Kubernetes node of the pod will be removed; timeoutSeconds of drain if omitted.')
+      .extend({
+        onCordon: z.enum(['drain', 'keep']).default('drain').meta({
+          description:
+            'drain: the pods of a cordoned Kubernetes node are replaced and drained; keep: they stay and accept rooms until an autoscaler announces the removal of the Kubernetes node with a taint.',
+        }),
+      })
+      .optional()
+      .meta({ description: 'Drains because of a Kubernetes node.' }),
+  })
+  .meta({ description: 'Draining.' });
+
 const monitoring = z
   .object({
     serviceMonitor: z
@@ -209,14 +236,7 @@ export const mediaClusterSpecSchema = withRules(
       storage: storage.optional(),
       turn: turn.optional(),
       sip: sip.optional(),
-      drain: z
-        .object({
-          timeoutSeconds: integer(0, 604_800)
-            .default(3600)
-            .meta({ description: 'Seconds that live rooms have to end before their node is removed.' }),
-        })
-        .optional()
-        .meta({ description: 'Draining.' }),
+      drain: drain.optional(),
       monitoring: monitoring.optional(),
       networkPolicy: networkPolicy.optional(),
     })

@@ -17,9 +17,16 @@ const drain = { timeoutSeconds: 600 };
 const kubectl = mustKubectl(server);
 
 /** A cluster of one node with a live room. */
-async function withRoom(namespace: string): Promise<{ user: MediaClusterUser; pod: ClusterPod; host: string; room: LiveRoom }> {
+async function withRoom(
+  namespace: string,
+  more: object = {},
+): Promise<{ user: MediaClusterUser; pod: ClusterPod; host: string; room: LiveRoom }> {
   // All clusters have the same name; the label distinguishes their pods, also those of earlier tests on the same Kubernetes node.
-  const user = await MediaClusterUser.make(server, namespace, { replicas: 1, drain, podTemplate: { labels: { of: namespace } } });
+  const user = await MediaClusterUser.make(server, namespace, {
+    replicas: 1,
+    drain: { ...drain, ...more },
+    podTemplate: { labels: { of: namespace } },
+  });
   const [pod] = await user.settled('c-0');
   assert.ok(pod?.spec.nodeName);
   const room = await LiveRoom.open(user, pod, 'alive');
@@ -46,6 +53,25 @@ test('a cordon drains the pods of a Kubernetes node once replacements are ready,
   await user.until('the pod accepts rooms again', async () => (await stateOf(user, pod)) === 'accepting');
   assert.deepEqual(uids(await user.settled('c-0')), [pod.metadata.uid]);
   assert.equal(await room.lives(), true);
+});
+
+test('pods stay on a cordoned Kubernetes node if the MediaCluster keeps them, until an autoscaler announces its removal', async () => {
+  const { user, pod, host, room } = await withRoom('kept', { node: { onCordon: 'keep', timeoutSeconds: 2 } });
+  await kubectl('cordon', host);
+  try {
+    await user.kubectl('scale', 'mediacluster', 'c', '--replicas=2');
+    const [first, second] = await user.settled('c-0', 'c-1');
+    assert.equal(first?.metadata.uid, pod.metadata.uid);
+    assert.notEqual(second?.spec.nodeName, host);
+    assert.equal(await stateOf(user, pod), 'accepting');
+    assert.equal(await room.lives(), true);
+    await kubectl('taint', 'node', host, 'karpenter.sh/disrupted=1:NoSchedule');
+    // The room has the 2 s of this cause, not the 600 s of the cluster.
+    await user.settled('c-1', 'c-2');
+  } finally {
+    await kubectl('taint', 'node', host, 'karpenter.sh/disrupted-');
+    await kubectl('uncordon', host);
+  }
 });
 
 test('a taint of an autoscaler drains a pod, which is removed when its rooms have ended', async () => {

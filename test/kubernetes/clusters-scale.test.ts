@@ -93,8 +93,11 @@ test('reverting the template cancels the drain of the old pod', async () => {
   assert.equal((await user.pods())[0]?.metadata.annotations['mediarooms.dev/drain'], undefined);
 });
 
-test('a pod is removed at the deadline of its drain despite connected peers', async () => {
-  const user = await MediaClusterUser.make(server, 'deadline', { replicas: 2, drain: { timeoutSeconds: 4 } });
+test('a pod is removed at the deadline of the cause of its drain despite connected peers', async () => {
+  const user = await MediaClusterUser.make(server, 'deadline', {
+    replicas: 2,
+    drain: { timeoutSeconds: 600, scaleDown: { timeoutSeconds: 4 } },
+  });
   const pods = await user.settled('c-0', 'c-1');
   const rooms = await Promise.all(pods.map((pod, index) => LiveRoom.open(user, pod, `alive-${index}`)));
   await user.until('both have the busy label', async () =>

@@ -14,8 +14,8 @@ import { isSigned } from '../secrets/signed-calls.ts';
 import type { Files } from '../shared-resources.ts';
 import { type ConfigHolder, hasFiles, hasSecrets } from '../status/config-state.ts';
 import { asConditionMessage, type PodReport } from '../status/status.ts';
-import { type HostMonitor, replacementTimeoutMs } from './hosts.ts';
-import { drainSeconds } from './node-env.ts';
+import { type HostMonitor, type OnCordon, replacementTimeoutMs } from './hosts.ts';
+import { drainTimeoutMs } from './node-env.ts';
 import type { NodePoll, PollTarget } from './node-poll.ts';
 import { isReady, podSnapshot } from './observe-pod.ts';
 import { templateHash } from './pod.ts';
@@ -89,7 +89,7 @@ export class Fleet {
       foreignIndexes: this.#options.operations.takenIndexes(cluster),
       pods: seen.map((each) => each.facts),
       replacementTimedOut: (pod) =>
-        (this.#options.hosts.unschedulableSince(pods.get(pod.uid)?.spec?.nodeName ?? '') ?? 0) >= replacementTimeoutMs,
+        (this.#options.hosts.leavingSince(pods.get(pod.uid)?.spec?.nodeName ?? '', onCordonOf(cluster)) ?? 0) >= replacementTimeoutMs,
     });
     const state: FleetState = { seen, desired, progress: [], problems: this.#problemsOf(seen, pods, plan) };
     await this.#makeAndRemove(context, plan, files, state);
@@ -124,7 +124,7 @@ export class Fleet {
     const context = {
       templateHash: templateHash(cluster, facts),
       lost: (host: string) => hosts.timeUntilLost(host) === 0,
-      leaving: (host: string) => hosts.unschedulableSince(host) !== undefined,
+      leaving: (host: string) => hosts.leavingSince(host, onCordonOf(cluster)) !== undefined,
       indexes: indexCount(cluster),
       unpolled: (uid: string) => poll.neverPolled(key, uid),
       report: (uid: string) => {
@@ -200,9 +200,8 @@ export class Fleet {
 
   async #drainAndKeep(context: ReconcileContext, pods: Pods, plan: RolloutPlan, { seen, progress }: FleetState): Promise<void> {
     const { operations } = this.#options;
-    const timeout = drainSeconds(context.cluster) * 1000;
     for (const { pod, reason } of plan.drain) {
-      const message = await operations.drain(context, pods, pod, reason, timeout);
+      const message = await operations.drain(context, pods, pod, reason, drainTimeoutMs(context.cluster, reason));
       if (message) progress.push({ reason: 'Draining', message });
       const entry = seen.find(({ facts }) => facts === pod);
       if (entry) entry.message = message;
@@ -250,6 +249,10 @@ export class Fleet {
       }
     }
   }
+}
+
+function onCordonOf({ spec }: StoredCluster): OnCordon {
+  return spec.drain?.node?.onCordon ?? 'drain';
 }
 
 /** URL of the REST API of a pod; undefined while it has no address. */

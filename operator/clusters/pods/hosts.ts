@@ -14,22 +14,30 @@ export const replacementTimeoutMs = 60_000;
 /** Maximum number of tracked Kubernetes nodes. */
 const maxHosts = 10_000;
 
-/** Taints that announce the removal of a Kubernetes node. */
-const leavingTaints = new Set(['node.kubernetes.io/unschedulable', 'ToBeDeletedByClusterAutoscaler', 'karpenter.sh/disrupted']);
+/** Taints with which an autoscaler announces the removal of a Kubernetes node. */
+const removalTaints = new Set(['ToBeDeletedByClusterAutoscaler', 'karpenter.sh/disrupted']);
+const cordonTaint = 'node.kubernetes.io/unschedulable';
 
-export function isUnschedulable(host: Host): boolean {
-  return host.spec?.unschedulable === true || (host.spec?.taints ?? []).some(({ key }) => leavingTaints.has(key));
+/** What the cordon of a Kubernetes node means for its pods: `drain.node.onCordon` of the MediaCluster. */
+export type OnCordon = 'drain' | 'keep';
+
+/** True if an autoscaler removes the Kubernetes node, or if it is cordoned and cordons count. */
+export function isLeaving({ spec: { unschedulable = false, taints = [] } = {} }: Host, onCordon: OnCordon): boolean {
+  const cordoned = unschedulable || taints.some(({ key }) => key === cordonTaint);
+  return taints.some(({ key }) => removalTaints.has(key)) || (cordoned && onCordon === 'drain');
 }
 
 export function isHostReady(host: Host): boolean {
   return host.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
 }
 
+const onCordons = ['drain', 'keep'] as const satisfies readonly OnCordon[];
+
 /** Whether a change of a Kubernetes node affects its pods; most changes are heartbeats. */
 export function hostChanged(host: Host, before: Host | undefined): boolean {
   return (
     before === undefined ||
-    isUnschedulable(host) !== isUnschedulable(before) ||
+    onCordons.some((onCordon) => isLeaving(host, onCordon) !== isLeaving(before, onCordon)) ||
     isHostReady(host) !== isHostReady(before) ||
     JSON.stringify(host.status?.addresses) !== JSON.stringify(before.status?.addresses)
   );
@@ -43,7 +51,7 @@ export class HostMonitor {
   readonly #now: () => number;
   readonly #lastResponseAt: (host: string) => number | undefined;
   readonly #unready = new Map<string, number>();
-  readonly #leaving = new Map<string, number>();
+  readonly #leaving: Record<OnCordon, Map<string, number>> = { drain: new Map(), keep: new Map() };
 
   /**
    * Without a store (no permission to read Nodes) no Kubernetes node is ever lost or leaving. `now`: monotonic milliseconds;
@@ -75,10 +83,10 @@ export class HostMonitor {
     return Math.max(0, lastSign + lostTimeoutMs - this.#now());
   }
 
-  /** Milliseconds since the Kubernetes node became unschedulable; undefined if it is schedulable. */
-  unschedulableSince(name: string): number | undefined {
+  /** Milliseconds since pods must leave the Kubernetes node; undefined if they may stay. */
+  leavingSince(name: string, onCordon: OnCordon): number | undefined {
     const host = this.#store?.get(name);
-    const since = this.#since(this.#leaving, name, host !== undefined && isUnschedulable(host));
+    const since = this.#since(this.#leaving[onCordon], name, host !== undefined && isLeaving(host, onCordon));
     return since === undefined ? undefined : this.#now() - since;
   }
 

@@ -8,10 +8,18 @@ import { exposureOf, sipPorts, turnPort, turnTlsPort } from '../network/ports.ts
 import { headlessServiceHost } from '../network/services.ts';
 import type { StoredCluster } from '../owned.ts';
 import { hasCertificates, secretsOf } from '../secrets/secret-values.ts';
+import type { DrainReason } from './pod-snapshot.ts';
 
-/** Maximum seconds that live rooms have when their node is drained. */
+/** Seconds that live rooms have if their pod is deleted, and if the cause of a drain has no timeout of its own. */
 export function drainSeconds(cluster: StoredCluster): number {
   return cluster.spec.drain?.timeoutSeconds ?? 3600;
+}
+
+const causes = { Rollout: 'rollout', ScaleDown: 'scaleDown', HostDrained: 'node' } as const satisfies Record<DrainReason, string>;
+
+/** Milliseconds that live rooms have if their node is drained for this reason. */
+export function drainTimeoutMs(cluster: StoredCluster, reason: DrainReason): number {
+  return (cluster.spec.drain?.[causes[reason]]?.timeoutSeconds ?? drainSeconds(cluster)) * 1000;
 }
 
 /** RFC 1918, RFC 6598, RFC 4193. */

@@ -16,8 +16,9 @@ export type DrainStep =
 /** Next step for a pod to be removed. `timeout` in milliseconds, for a drain that begins now. */
 export function drainStep(pod: PodSnapshot, reason: DrainReason, timeout: number, now: number): DrainStep {
   if (pod.idle) return { do: 'remove' };
-  // A change of the reason keeps the deadline; otherwise repeated cordons would extend it forever.
-  const deadline = pod.drain?.deadline ?? now + timeout;
+  // Another reason may shorten the deadline, never extend it: otherwise repeated cordons would extend it forever.
+  const deadline =
+    pod.drain?.reason === reason ? pod.drain.deadline : Math.min(pod.drain?.deadline ?? Number.POSITIVE_INFINITY, now + timeout);
   if (pod.drain?.reason !== reason) return { do: 'begin', reason, deadline };
   const { report } = pod;
   if (report === undefined)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ObservedPod } from '../../../../../operator/clusters/observed-objects.ts';
-import { type Host, HostMonitor, hostChanged, isUnschedulable } from '../../../../../operator/clusters/pods/hosts.ts';
+import { type Host, HostMonitor, hostChanged, isLeaving } from '../../../../../operator/clusters/pods/hosts.ts';
 import { notReadyReason, podSnapshot } from '../../../../../operator/clusters/pods/observe-pod.ts';
 import type { Stored } from '../../../../../operator/kube/objects.ts';
 
@@ -105,16 +105,20 @@ const host = (spec: Host['spec'], status = 'True'): Stored<Host> => ({
   status: { conditions: [{ type: 'Ready', status }] },
 });
 
-test('a Kubernetes node is leaving if it is cordoned or has a taint that announces its removal', () => {
-  assert.equal(isUnschedulable(host({ unschedulable: true })), true);
-  for (const key of ['ToBeDeletedByClusterAutoscaler', 'karpenter.sh/disrupted', 'node.kubernetes.io/unschedulable'])
-    assert.equal(isUnschedulable(host({ taints: [{ key, effect: 'NoSchedule' }] })), true);
-  assert.equal(isUnschedulable(host({ taints: [{ key: 'gpu', effect: 'NoSchedule' }] })), false);
+test('a Kubernetes node is leaving if it is cordoned, unless the MediaCluster keeps pods then, or if a taint announces its removal', () => {
+  const leaving = (spec: Host['spec']) => [isLeaving(host(spec), 'drain'), isLeaving(host(spec), 'keep')];
+  assert.deepEqual(leaving({ unschedulable: true }), [true, false]);
+  assert.deepEqual(leaving({ taints: [{ key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }] }), [true, false]);
+  for (const key of ['ToBeDeletedByClusterAutoscaler', 'karpenter.sh/disrupted'])
+    assert.deepEqual(leaving({ unschedulable: true, taints: [{ key, effect: 'NoSchedule' }] }), [true, true]);
+  assert.deepEqual(leaving({ taints: [{ key: 'gpu', effect: 'NoSchedule' }] }), [false, false]);
 });
 
 test('heartbeats of Kubernetes nodes are no relevant change', () => {
   assert.equal(hostChanged(host({}), host({})), false);
   assert.equal(hostChanged(host({ unschedulable: true }), host({})), true);
+  const removed = { unschedulable: true, taints: [{ key: 'ToBeDeletedByClusterAutoscaler', effect: 'NoSchedule' }] };
+  assert.equal(hostChanged(host(removed), host({ unschedulable: true })), true);
   assert.equal(hostChanged(host({}, 'Unknown'), host({})), true);
 });
 
@@ -169,5 +173,5 @@ test('if all Kubernetes nodes are unhealthy none is lost, and the time restarts 
 
 test('without permission to read Nodes no Kubernetes node is lost or leaving', () => {
   const watch = new HostMonitor(undefined, () => 0);
-  assert.deepEqual([watch.known, watch.timeUntilLost('host'), watch.unschedulableSince('host')], [false, undefined, undefined]);
+  assert.deepEqual([watch.known, watch.timeUntilLost('host'), watch.leavingSince('host', 'drain')], [false, undefined, undefined]);
 });

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { knownNames } from '../../../../../api/settings/variables.ts';
 import { indexOf } from '../../../../../operator/clusters/names.ts';
+import { drainTimeoutMs } from '../../../../../operator/clusters/pods/node-env.ts';
 import { pod, templateHash } from '../../../../../operator/clusters/pods/pod.ts';
+import type { DrainReason } from '../../../../../operator/clusters/pods/pod-snapshot.ts';
 import { persistentVolumeClaim } from '../../../../../operator/clusters/pods/storage.ts';
 import { isSigned } from '../../../../../operator/clusters/secrets/signed-calls.ts';
 import { richSpec, testCluster, testFacts } from '../../../../kit/fakes/media-cluster.ts';
@@ -132,6 +134,14 @@ test('a pod has the strictest security context', () => {
       capabilities: { drop: ['ALL'] },
     });
   }
+});
+
+test('each cause of a drain may have a timeout, which is no reason for a rollout', () => {
+  const drain = { timeoutSeconds: 60, rollout: { timeoutSeconds: 7200 }, node: { timeoutSeconds: 0 } };
+  const timeout = (reason: DrainReason) => drainTimeoutMs(testCluster({ drain }), reason);
+  assert.deepEqual([timeout('Rollout'), timeout('ScaleDown'), timeout('HostDrained')], [7_200_000, 60_000, 0]);
+  assert.equal(drainTimeoutMs(testCluster({}), 'ScaleDown'), 3_600_000);
+  assert.equal(hashOf({ drain }), hashOf({ drain: { timeoutSeconds: 60 } }));
 });
 
 test('the grace period of a pod is its drain timeout plus a minute', () => {

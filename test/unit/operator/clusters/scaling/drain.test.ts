@@ -30,9 +30,11 @@ test('an idle pod is removed immediately', () => {
   assert.deepEqual(drainStep(aPod(0, { idle: true, report: undefined }), 'Rollout', 60_000, now), { do: 'remove' });
 });
 
-test('another reason replaces the first and keeps its deadline', () => {
+test('another reason replaces the first and may shorten its deadline, but not extend it', () => {
   const step = drainStep(aPod(0, { drain, ...withPeers(2, 'draining') }), 'HostDrained', 60_000, now + 30_000);
   assert.deepEqual(step, { do: 'begin', reason: 'HostDrained', deadline: drain.deadline });
+  const sooner = drainStep(aPod(0, { drain, ...withPeers(2, 'draining') }), 'HostDrained', 10_000, now + 30_000);
+  assert.deepEqual(sooner, { do: 'begin', reason: 'HostDrained', deadline: now + 40_000 });
 });
 
 test('an unresponsive node is waited for until shortly after the deadline', () => {
