@@ -117,7 +117,7 @@ export const mediaClusterConditions = {
     HostUnknown: 'The addresses of a Kubernetes node are not known yet.',
     HostLost: 'A Kubernetes node is unreachable; its pods are being replaced.',
     LoadBalancerPending: 'A load balancer has no address yet.',
-    NoFreeIndex: 'All pod indexes up to maxReplicas are in use.',
+    NoFreeIndex: 'All pod indexes that maxReplicas allows are in use, for example by terminating pods.',
     NoPorts: 'media.ports has no free block for another pod.',
     TooFewPorts: 'media.ports has fewer ports than the cluster may need.',
     NodesNotReadable: 'The operator has no permission to read Nodes: external addresses and drain on cordon are disabled.',

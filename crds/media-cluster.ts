@@ -201,7 +201,10 @@ export const mediaClusterSpecSchema = withRules(
       autoscaling: autoscaling.optional(),
       maxReplicas: integer(1, 100)
         .default(10)
-        .meta({ description: 'Upper bound of pod indexes, for which paths of the Ingress are created.' }),
+        .meta({
+          description:
+            'Maximum number of nodes. The Ingress has a path for each, one for rollouts, and one for each pod that replaces one of a lost Kubernetes node.',
+        }),
       image: limitedText(1024, /^[^\s]+$/, 'must be the name of an image, without spaces')
         .optional()
         .meta({ description: 'Image of the media node; the image of the version of the operator if omitted. A change causes a rollout.' }),

@@ -18,6 +18,8 @@ export type ClusterContext = {
   nodePortRange?: PortRange;
   /** Media ports of existing pods (`mediaPortsOf`). They may be of an older spec and must stay reachable. */
   livePorts?: readonly PortRange[];
+  /** Indexes of existing pods beyond `indexCount`: they replace pods of lost Kubernetes nodes. */
+  spareIndexes?: readonly number[];
   /** Whether the API server supports ServiceMonitors and HTTPRoutes of the Gateway API. */
   serviceMonitors: boolean;
   httpRoutes?: boolean;

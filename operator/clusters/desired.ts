@@ -19,7 +19,7 @@ export function sharedObjects(cluster: StoredCluster, facts: ClusterContext): Cl
     apiService(cluster),
     disruptionBudget(cluster),
     ...some(networkPolicy(cluster, facts)),
-    ...some(ingress(cluster)),
+    ...some(ingress(cluster, facts)),
     ...httpRoutes(cluster, facts),
     ...some(serviceMonitor(cluster, facts)),
   ];

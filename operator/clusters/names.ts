@@ -112,8 +112,16 @@ export function indexOf(object: { metadata: { labels?: Record<string, string> } 
 
 /**
  * Number of indexes of a cluster: one more than the maximum of nodes, because a rollout creates the new pod before it removes the old
- * one. Ingress paths exist for all of them.
+ * one. Ingress paths exist for all of them, and for spare indexes in use.
  */
 export function indexCount(cluster: MediaCluster): number {
   return cluster.spec.maxReplicas + 1;
+}
+
+/**
+ * Bound of pod indexes: each index has a spare one, for the pod that replaces one of a lost Kubernetes node. The lost pod keeps its index
+ * until Kubernetes deletes it.
+ */
+export function indexLimit(cluster: MediaCluster): number {
+  return 2 * indexCount(cluster);
 }

@@ -4,7 +4,7 @@ import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/http/kube-error.ts';
 import { resources } from '../kube/objects.ts';
 import { writeStatus } from '../kube/status-writer.ts';
-import { namesOf, nodePorts } from './names.ts';
+import { indexCount, namesOf, nodePorts } from './names.ts';
 import { publicUrl } from './network/ingress.ts';
 import { mediaPortsOf } from './network/ports.ts';
 import type { ClusterStores } from './observed-objects.ts';
@@ -53,8 +53,11 @@ export class ClusterReconciler {
     const client = this.#options.client.scoped({ signal });
     const { sharedResources, fleet } = this.#options;
     const pods = fleet.watch(key, cluster, remembered.quick);
-    const livePorts = [...pods.values()].flatMap((pod) => mediaPortsOf(pod) ?? []);
-    const shared = await sharedResources.reconcile(client, cluster, livePorts, (files) => fleet.knowsKeys(key, pods, files));
+    const live = {
+      livePorts: [...pods.values()].flatMap((pod) => mediaPortsOf(pod) ?? []),
+      spareIndexes: [...retainedIndexes(pods)].filter((index) => index >= indexCount(cluster)).sort((one, other) => one - other),
+    };
+    const shared = await sharedResources.reconcile(client, cluster, live, (files) => fleet.knowsKeys(key, pods, files));
     const context: ReconcileContext = { key, client, cluster, facts: shared.facts, canStart: shared.canStart, signal };
     const state = shared.ready ? await fleet.step(context, pods, shared.files) : emptyState(cluster);
     if (shared.ready) await this.#prune(context, shared);

@@ -3,7 +3,7 @@ import type { KubeClient } from '../kube/client.ts';
 import type { ConditionReason } from '../kube/conditions.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
 import { isControlledBy } from '../kube/objects.ts';
-import type { ClusterContext, IpFamily, PortRange } from './cluster-context.ts';
+import type { ClusterContext, IpFamily } from './cluster-context.ts';
 import { type ConfigFiles, configFiles, configObjects } from './config-files.ts';
 import { sharedObjects, specProblems } from './desired.ts';
 import { namesOf } from './names.ts';
@@ -48,11 +48,14 @@ export class SharedResources {
     this.#options = options;
   }
 
-  /** `confirmed`: whether all nodes have loaded these files. @throws KubeError if the API server is unavailable */
+  /**
+   * `live`: ports and indexes of existing pods; `confirmed`: whether all nodes have loaded these files.
+   * @throws KubeError if the API server is unavailable
+   */
   async reconcile(
     client: Client,
     cluster: StoredCluster,
-    livePorts: readonly PortRange[],
+    live: Pick<ClusterContext, 'livePorts' | 'spareIndexes'>,
     confirmed: (files: ConfigFiles) => boolean,
   ): Promise<SharedResourcesResult> {
     const { secrets, recorder, stores, image, clusterDomain, indexes } = this.#options;
@@ -71,7 +74,7 @@ export class SharedResources {
       clusterDomain,
       serviceMonitors: stores.serviceMonitors !== undefined,
       httpRoutes: stores.httpRoutes !== undefined,
-      livePorts,
+      ...live,
       secrets: read,
       ...(indexes.nodePortRange ? { nodePortRange: indexes.nodePortRange } : {}),
     };

@@ -125,15 +125,18 @@ test('a Kubernetes node without a kubelet is not lost while its media node respo
   assert.equal(await room.lives(), true);
 });
 
-test('pods of a lost Kubernetes node are replaced under another index, and the status reports it', async () => {
-  const user = await MediaClusterUser.make(server, 'lost', { replicas: 2, drain: { timeoutSeconds: 2 } });
-  const pods = await user.settled('c-0', 'c-1');
-  const host = pods[0]?.spec.nodeName ?? '';
-  const lost = pods.filter(({ spec }) => spec.nodeName === host).map(({ metadata: { name } }) => name);
+test('all pods of a lost Kubernetes node are replaced under other indexes, also at maxReplicas, and the status reports it', async () => {
+  const user = await MediaClusterUser.make(server, 'lost', { replicas: 4, maxReplicas: 4, drain: { timeoutSeconds: 2 } });
+  const pods = await user.settled('c-0', 'c-1', 'c-2', 'c-3');
+  const names = Map.groupBy(pods, ({ spec }) => spec.nodeName ?? '');
+  // One of three Kubernetes nodes has at least two of four pods, but only one index is free.
+  const [host, onHost] = [...names].reduce((one, other) => (other[1].length > one[1].length ? other : one));
+  const lost = onHost.map(({ metadata: { name } }) => name);
+  assert.ok(lost.length >= 2);
   await runner.failHost(host);
-  await user.until('two pods on other Kubernetes nodes are ready', async () => {
+  await user.until('four pods on other Kubernetes nodes are ready', async () => {
     const nodes = (await user.cluster()).status?.nodes ?? [];
-    return nodes.length === 2 + lost.length && nodes.filter(({ state }) => state === 'Ready').length === 2;
+    return nodes.length === 4 + lost.length && nodes.filter(({ state }) => state === 'Ready').length === 4;
   });
   const { status } = await user.cluster();
   assert.deepEqual(
@@ -144,8 +147,8 @@ test('pods of a lost Kubernetes node are replaced under another index, and the s
   assert.deepEqual([degraded.reason, degraded.status], ['HostLost', 'True']);
   assert.match(degraded.message, new RegExp(`Kubernetes node "${host}" is unreachable`));
   await runner.recoverHost(host);
-  await user.until('two pods remain and the cluster is not Degraded', async () => {
+  await user.until('four pods remain and the cluster is not Degraded', async () => {
     const nodes = (await user.cluster()).status?.nodes ?? [];
-    return nodes.length === 2 && nodes.every(({ state }) => state === 'Ready') && (await user.condition('Degraded')).status === 'False';
+    return nodes.length === 4 && nodes.every(({ state }) => state === 'Ready') && (await user.condition('Degraded')).status === 'False';
   });
 });

@@ -1,19 +1,19 @@
 // HTTPRoutes of a MediaCluster (gateway-api.sigs.k8s.io): same paths as ingress.ts.
 import type { ClusterContext } from '../cluster-context.ts';
 import type { HttpRoute, HttpRouteRule } from '../manifests.ts';
-import { indexCount, namesOf, nodePorts } from '../names.ts';
+import { namesOf, nodePorts } from '../names.ts';
 import { ownedMeta, type StoredCluster } from '../owned.ts';
-import { nodePath } from './ingress.ts';
+import { nodePath, routedIndexes } from './ingress.ts';
 
 /** Maximum rules of a route. */
 const maxRules = 16;
 
 /** Empty if disabled or not supported by the API server. The longest matching path wins, across all routes. */
-export function httpRoutes(cluster: StoredCluster, facts: Pick<ClusterContext, 'httpRoutes'>): HttpRoute[] {
+export function httpRoutes(cluster: StoredCluster, facts: Pick<ClusterContext, 'httpRoutes' | 'spareIndexes'>): HttpRoute[] {
   const wanted = cluster.spec.gateway;
   if (wanted === undefined || facts.httpRoutes !== true) return [];
   const names = namesOf(cluster.metadata.name);
-  const nodes = Array.from({ length: indexCount(cluster) }, (_, index) => rule(nodePath(index), names.node(index)));
+  const nodes = routedIndexes(cluster, facts).map((index) => rule(nodePath(index), names.node(index)));
   const rules = [rule('/', names.api), ...nodes];
   return Array.from({ length: Math.ceil(rules.length / maxRules) }, (_, part) => ({
     apiVersion: 'gateway.networking.k8s.io/v1',

@@ -1,6 +1,7 @@
 // Ingress of a MediaCluster, and the public URLs that follow from an Ingress or a Gateway.
 import type { MediaClusterSpec } from '../../../crds/types.ts';
 import type { IngressPath } from '../../kube/kinds.ts';
+import type { ClusterContext } from '../cluster-context.ts';
 import type { Ingress } from '../manifests.ts';
 import { indexCount, namesOf } from '../names.ts';
 import { ownedMeta, type StoredCluster } from '../owned.ts';
@@ -17,12 +18,17 @@ export function nodeHost(spec: MediaClusterSpec, index: number): string | undefi
   return host && `${host}${nodePath(index)}`;
 }
 
-/** One path for the API and one for each possible pod index, so that scaling does not change the Ingress. */
-export function ingress(cluster: StoredCluster): Ingress | undefined {
+/** Indexes with a path: all that scaling and rollouts use, so that they do not change the Ingress, and spare ones in use. */
+export function routedIndexes(cluster: StoredCluster, { spareIndexes = [] }: Pick<ClusterContext, 'spareIndexes'>): number[] {
+  return [...Array(indexCount(cluster)).keys(), ...spareIndexes];
+}
+
+/** One path for the API and one for each index. */
+export function ingress(cluster: StoredCluster, facts: Pick<ClusterContext, 'spareIndexes'>): Ingress | undefined {
   const wanted = cluster.spec.ingress;
   if (wanted === undefined) return undefined;
   const names = namesOf(cluster.metadata.name);
-  const nodes = Array.from({ length: indexCount(cluster) }, (_, index) => path(nodePath(index), names.node(index)));
+  const nodes = routedIndexes(cluster, facts).map((index) => path(nodePath(index), names.node(index)));
   return {
     apiVersion: 'networking.k8s.io/v1',
     kind: 'Ingress',

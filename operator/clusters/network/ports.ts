@@ -78,12 +78,12 @@ export function allocatePortBlock(range: PortRange, size: number, used: Readonly
 
 /**
  * First port of the pod of an index, for exposures without allocation (all but nodePort). Undefined if the range has no block for that
- * index.
+ * index. A spare index has the block of the lost pod that it replaces, which is on another Kubernetes node.
  */
 export function fixedPortBlock(spec: MediaClusterSpec, index: number): number | undefined {
   const { from, to } = mediaRange(spec, {});
   const exposure = exposureOf(spec);
-  const base = exposure === 'hostPort' || exposure === 'hostNetwork' ? from + index * portBlockSize(spec) : from;
+  const base = exposure === 'hostPort' || exposure === 'hostNetwork' ? from + (index % (spec.maxReplicas + 1)) * portBlockSize(spec) : from;
   return base + portBlockSize(spec) - 1 <= to ? base : undefined;
 }
 

@@ -4,7 +4,7 @@ import type { Stored } from '../../kube/objects.ts';
 import type { ClusterContext } from '../cluster-context.ts';
 import type { ConfigFiles } from '../config-files.ts';
 import { slotObjects } from '../desired.ts';
-import { container, indexCount, indexOf, nodePorts } from '../names.ts';
+import { container, indexCount, indexLimit, indexOf, nodePorts } from '../names.ts';
 import type { ObservedPod } from '../observed-objects.ts';
 import type { StoredCluster } from '../owned.ts';
 import type { OwnedObjects } from '../owned-objects.ts';
@@ -125,7 +125,7 @@ export class Fleet {
       templateHash: templateHash(cluster, facts),
       lost: (host: string) => hosts.timeUntilLost(host) === 0,
       leaving: (host: string) => hosts.leavingSince(host, onCordonOf(cluster)) !== undefined,
-      indexes: indexCount(cluster),
+      indexes: indexLimit(cluster),
       unpolled: (uid: string) => poll.neverPolled(key, uid),
       report: (uid: string) => {
         const health = poll.report(key, uid)?.health;

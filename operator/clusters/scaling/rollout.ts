@@ -3,7 +3,7 @@ import { compareByLoad, type DrainReason, type PodSnapshot } from '../pods/pod-s
 
 export type RolloutInput = {
   desired: number;
-  /** Indexes of pods are below this. */
+  /** Indexes of pods are below this, except spare ones (names.ts). */
   indexes: number;
   pods: readonly PodSnapshot[];
   /** Indexes whose names foreign pods use. */
@@ -53,7 +53,7 @@ export function planRollout({ desired, indexes, pods, foreignIndexes, replacemen
   const create = free.slice(0, missing + surge);
   const blocked =
     create.length < missing + surge
-      ? `All ${indexes} indexes that maxReplicas allows are in use, also by terminating or lost pods, so no further pod can be created.`
+      ? `All ${indexes} indexes that maxReplicas allows are in use, also by terminating pods, so no further pod can be created.`
       : undefined;
 
   const minReady = surge === 1 && create.length === 0 ? desired - 1 : desired;
@@ -91,7 +91,9 @@ function toGo(serving: readonly PodSnapshot[], surplus: number, minReady: number
   return chosen;
 }
 
+/** The lowest free indexes, then the spare ones of lost pods, so that a lost Kubernetes node is replaced whole at the maximum of pods. */
 function freeIndexes(pods: readonly PodSnapshot[], others: ReadonlySet<number>, indexes: number): number[] {
   const taken = new Set([...pods.map(({ index }) => index), ...others]);
-  return Array.from({ length: indexes }, (_, index) => index).filter((index) => !taken.has(index));
+  const spare = pods.filter(({ lost, index }) => lost && index < indexes).map(({ index }) => index + indexes);
+  return [...Array(indexes).keys(), ...spare.sort((one, other) => one - other)].filter((index) => !taken.has(index));
 }

@@ -92,7 +92,7 @@ test('media Services expose no port of HTTP, EPMD, distribution or metrics', () 
 });
 
 test('the Ingress has a path for each possible index and one for the API', () => {
-  const made = ingress(testCluster(richSpec));
+  const made = ingress(testCluster(richSpec), {});
   const [rule] = made?.spec.rules ?? [];
   assert.deepEqual(
     rule?.http?.paths.map(({ path, pathType, backend }) => [path, pathType, backend.service?.name]),
@@ -109,8 +109,16 @@ test('the Ingress has a path for each possible index and one for the API', () =>
   assert.deepEqual(made?.metadata.annotations, { 'example.com/timeout': '3600' });
 });
 
+test('the pod that replaces one of a lost Kubernetes node has a path under its spare index', () => {
+  const [rule] = ingress(testCluster(richSpec), { spareIndexes: [5] })?.spec.rules ?? [];
+  assert.deepEqual(
+    rule?.http?.paths.map(({ path }) => path),
+    ['/n/0', '/n/1', '/n/2', '/n/3', '/n/5', '/'],
+  );
+});
+
 test('scaling within maxReplicas does not change the Ingress', () => {
-  const at = (replicas: number) => ingress(testCluster({ replicas, ingress: { host: 'a.example' } }));
+  const at = (replicas: number) => ingress(testCluster({ replicas, ingress: { host: 'a.example' } }), {});
   assert.deepEqual(at(1), at(9));
 });
 
@@ -129,7 +137,7 @@ for (const [what, wanted, api, host] of [
 
 test('without an Ingress there are no public URLs', () => {
   const cluster = testCluster();
-  assert.equal(ingress(cluster), undefined);
+  assert.equal(ingress(cluster, {}), undefined);
   assert.equal(publicUrl(cluster.spec), undefined);
   assert.equal(nodeHost(cluster.spec, 0), undefined);
 });

@@ -116,6 +116,17 @@ test('terminating, failed and lost pods are replaced under other indexes', () =>
   assert.deepEqual(plan(2, [aPod(0), aPod(1, { lost: true })]), { ...nothing, create: [2], keep: [0] });
 });
 
+test('if all indexes are in use each lost pod is replaced under its spare index', () => {
+  const lost = { lost: true, ready: false };
+  const pods = [aPod(0, lost), aPod(1), aPod(2, lost), aPod(3, lost), aPod(4)];
+  assert.deepEqual(plan(5, pods, { indexes: 6 }), { ...nothing, create: [5, 6, 8], keep: [1, 4] });
+  const healed = [...pods, aPod(5), aPod(6), aPod(8)];
+  assert.deepEqual(plan(5, healed, { indexes: 6 }), { ...nothing, keep: [1, 4, 5, 6, 8] });
+  // A lost replacement has no spare index.
+  assert.equal(plan(5, [...pods, aPod(5), aPod(6, lost), aPod(8, lost)], { indexes: 6 }).create.join(), '9');
+  assert.equal(plan(5, [...pods, aPod(5), aPod(6, lost), aPod(8, lost)], { indexes: 6 }).blocked, true);
+});
+
 test('a recovered Kubernetes node causes a surplus pod, of which the least loaded is removed', () => {
   assert.deepEqual(plan(2, [aPod(0, withPeers(2)), aPod(1, withPeers(1)), aPod(2)]).drain, ['2 ScaleDown']);
 });
