@@ -91,6 +91,8 @@ export const mediaClusterConditions = {
     Starting: 'A pod is not ready yet.',
     Replacing: 'A pod failed and is being replaced.',
     RollingOut: 'Pods of an older template are being replaced; the new pod starts before the old one ends.',
+    NoRoomForSurge: 'The extra pod of a rollout is not scheduled; after rollout.surgeTimeoutSeconds the rollout continues without it.',
+    RolloutHeld: 'Pods keep an older template: rollout.paused or partition, or another MediaCluster is rolled first.',
     Draining: 'A node that will be removed waits for its live rooms to end.',
     CallingBack: 'The drain of a node is being cancelled.',
     HostLeaving: 'A Kubernetes node was cordoned or will be removed; its pods are being replaced.',

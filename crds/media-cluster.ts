@@ -125,6 +125,22 @@ const drain = z
   })
   .meta({ description: 'Draining.' });
 
+const rollout = z
+  .object({
+    paused: z
+      .boolean()
+      .default(false)
+      .meta({ description: 'Replace no further pods of an older template. A drain that has begun continues; missing pods are created.' }),
+    partition: integer(0, 100)
+      .default(0)
+      .meta({ description: 'Number of pods that keep the older template: the rollout stops when only they are left.' }),
+    surgeTimeoutSeconds: integer(0, 86_400).default(600).meta({
+      description:
+        'Seconds that the extra pod of a rollout waits for a Kubernetes node. Then the rollout continues without an extra pod: an old pod is drained before its successor is ready. 0: no extra pod from the start.',
+    }),
+  })
+  .meta({ description: 'Replacement of pods of an older template, one at a time.' });
+
 const monitoring = z
   .object({
     serviceMonitor: z
@@ -199,12 +215,10 @@ export const mediaClusterSpecSchema = withRules(
     .object({
       replicas: integer(0, 100).default(1).meta({ description: 'Number of nodes, if autoscaling is not set.' }),
       autoscaling: autoscaling.optional(),
-      maxReplicas: integer(1, 100)
-        .default(10)
-        .meta({
-          description:
-            'Maximum number of nodes. The Ingress has a path for each, one for rollouts, and one for each pod that replaces one of a lost Kubernetes node.',
-        }),
+      maxReplicas: integer(1, 100).default(10).meta({
+        description:
+          'Maximum number of nodes. The Ingress has a path for each, one for rollouts, and one for each pod that replaces one of a lost Kubernetes node.',
+      }),
       image: limitedText(1024, /^[^\s]+$/, 'must be the name of an image, without spaces')
         .optional()
         .meta({ description: 'Image of the media node; the image of the version of the operator if omitted. A change causes a rollout.' }),
@@ -240,6 +254,7 @@ export const mediaClusterSpecSchema = withRules(
       turn: turn.optional(),
       sip: sip.optional(),
       drain: drain.optional(),
+      rollout: rollout.optional(),
       monitoring: monitoring.optional(),
       networkPolicy: networkPolicy.optional(),
     })

@@ -125,6 +125,7 @@ export class ClusterReconciler {
       config,
       progress: state.progress,
       problems: [...problems, ...state.problems],
+      held: state.held,
       keyGeneration: rotation.generation,
       adminTokenSecret: secretsOf(cluster).apiTokens,
       url: publicUrl(spec) ?? `http://${namesOf(metadata.name).api}.${namespaceOf(cluster)}.svc:${nodePorts.http}`,
@@ -145,5 +146,5 @@ export class ClusterReconciler {
 
 /** State if even the headless Service could not be created. */
 function emptyState({ spec, status }: StoredCluster): FleetState {
-  return { seen: [], desired: spec.replicas ?? status?.desiredReplicas ?? 1, progress: [], problems: [] };
+  return { seen: [], desired: spec.replicas ?? status?.desiredReplicas ?? 1, progress: [], problems: [], held: undefined };
 }

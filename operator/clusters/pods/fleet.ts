@@ -10,6 +10,7 @@ import type { StoredCluster } from '../owned.ts';
 import type { OwnedObjects } from '../owned-objects.ts';
 import { appendSample, desiredNodes, nodesFor, type ScaleSample } from '../scaling/autoscaling.ts';
 import { planRollout, type RolloutPlan } from '../scaling/rollout.ts';
+import { defaultSurgeTimeout, RolloutTurns, rolloutPolicy } from '../scaling/rollout-policy.ts';
 import { isSigned } from '../secrets/signed-calls.ts';
 import type { Files } from '../shared-resources.ts';
 import { type ConfigHolder, hasFiles, hasSecrets } from '../status/config-state.ts';
@@ -18,9 +19,10 @@ import { type HostMonitor, type OnCordon, replacementTimeoutMs } from './hosts.t
 import { drainTimeoutMs } from './node-env.ts';
 import type { NodePoll, PollTarget } from './node-poll.ts';
 import { isReady, podSnapshot } from './observe-pod.ts';
-import { templateHash } from './pod.ts';
+import { specHash, templateHash } from './pod.ts';
 import type { PodOperations, Pods, ReconcileContext } from './pod-operations.ts';
-import { nodeSnapshot } from './pod-snapshot.ts';
+import { nodeSnapshot, type PodSnapshot } from './pod-snapshot.ts';
+import { SurgeMonitor } from './surge-monitor.ts';
 
 /** Pause before a pod is created after a failure, doubled each time, and the time without failures that resets it; milliseconds. */
 const firstFailurePause = 1_000;
@@ -35,15 +37,20 @@ export type FleetState = {
   /** Changes in progress. */
   progress: ConditionReason[];
   problems: ConditionReason[];
+  /** Why pods of an older template stay. */
+  held: ConditionReason | undefined;
 };
 
 export class Fleet {
   readonly #options: FleetOptions;
   readonly #samples = new Map<string, ScaleSample[]>();
   readonly #failures = new Map<string, { times: number; until: number }>();
+  readonly #turns = new RolloutTurns();
+  readonly #surges: SurgeMonitor;
 
   constructor(options: FleetOptions) {
     this.#options = options;
+    this.#surges = new SurgeMonitor(options.now);
   }
 
   /** Observes the pods and polls their nodes from now on. */
@@ -83,15 +90,25 @@ export class Fleet {
     const { key, cluster, facts } = context;
     const seen = this.#observe(key, pods, facts, cluster);
     const desired = this.#desired(key, cluster, seen);
+    const snapshots = seen.map((each) => each.facts);
+    const surge = this.#observeSurge(context, snapshots);
+    const policy = rolloutPolicy({
+      rollout: cluster.spec.rollout,
+      desired,
+      pods: snapshots,
+      surgeTimedOut: surge.timedOut,
+      takeTurn: (needed) => this.#turns.take(key, needed),
+    });
     const plan = planRollout({
       desired,
       indexes: indexCount(cluster),
       foreignIndexes: this.#options.operations.takenIndexes(cluster),
-      pods: seen.map((each) => each.facts),
+      pods: snapshots,
+      policy,
       replacementTimedOut: (pod) =>
         (this.#options.hosts.leavingSince(pods.get(pod.uid)?.spec?.nodeName ?? '', onCordonOf(cluster)) ?? 0) >= replacementTimeoutMs,
     });
-    const state: FleetState = { seen, desired, progress: [], problems: this.#problemsOf(seen, pods, plan) };
+    const state: FleetState = { seen, desired, progress: surge.progress, problems: this.#problemsOf(seen, pods, plan), held: policy.held };
     await this.#makeAndRemove(context, plan, files, state);
     await this.#drainAndKeep(context, pods, plan, state);
     await this.#mark(context, pods, files, state);
@@ -110,6 +127,8 @@ export class Fleet {
   forget(key: string): void {
     this.#samples.delete(key);
     this.#failures.delete(key);
+    this.#turns.take(key, false);
+    this.#surges.forget(key);
     this.#options.operations.retain(key, new Map());
     this.#options.poll.forget(key);
   }
@@ -123,6 +142,8 @@ export class Fleet {
     const { hosts, poll } = this.#options;
     const context = {
       templateHash: templateHash(cluster, facts),
+      specHash: specHash(cluster),
+      pinned: cluster.spec.image !== undefined,
       lost: (host: string) => hosts.timeUntilLost(host) === 0,
       leaving: (host: string) => hosts.leavingSince(host, onCordonOf(cluster)) !== undefined,
       indexes: indexLimit(cluster),
@@ -133,6 +154,20 @@ export class Fleet {
       },
     };
     return [...pods.values()].map((pod) => ({ pod, facts: podSnapshot(pod, context) }));
+  }
+
+  /** @returns whether the extra pod of a rollout timed out, and the message for users */
+  #observeSurge(
+    { key, cluster, facts }: ReconcileContext,
+    pods: readonly PodSnapshot[],
+  ): { timedOut: boolean; progress: ConditionReason[] } {
+    const seconds = cluster.spec.rollout?.surgeTimeoutSeconds ?? defaultSurgeTimeout;
+    const { waiting, timedOut } = this.#surges.observe(key, templateHash(cluster, facts), pods, seconds * 1000);
+    if (seconds === 0 || (!timedOut && !waiting)) return { timedOut, progress: [] };
+    const message = timedOut
+      ? `The rollout continues without an extra pod, because no Kubernetes node had room for it within ${seconds} s.`
+      : `Pod ${waiting?.name} of the new template is not scheduled; after ${seconds} s the rollout continues without an extra pod.`;
+    return { timedOut, progress: [{ reason: 'NoRoomForSurge', message }] };
   }
 
   #desired(key: string, { spec, status }: StoredCluster, seen: readonly PodReport[]): number {
@@ -198,7 +233,7 @@ export class Fleet {
     return Math.max(0, (this.#failures.get(key)?.until ?? 0) - now);
   }
 
-  async #drainAndKeep(context: ReconcileContext, pods: Pods, plan: RolloutPlan, { seen, progress }: FleetState): Promise<void> {
+  async #drainAndKeep(context: ReconcileContext, pods: Pods, plan: RolloutPlan, { seen, progress, held }: FleetState): Promise<void> {
     const { operations } = this.#options;
     for (const { pod, reason } of plan.drain) {
       const message = await operations.drain(context, pods, pod, reason, drainTimeoutMs(context.cluster, reason));
@@ -210,7 +245,7 @@ export class Fleet {
       const message = await operations.cancelDrain(context, pods, pod);
       if (message) progress.push({ reason: 'CallingBack', message });
       else if (!pod.ready) progress.push({ reason: 'Starting', message: `Pod ${pod.name} is not ready yet.` });
-      else if (!pod.current)
+      else if (!pod.current && !held)
         progress.push({ reason: 'RollingOut', message: `Pod ${pod.name} will be replaced by a pod of the new template.` });
       else if (pod.leaving)
         progress.push({

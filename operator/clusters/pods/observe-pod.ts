@@ -8,6 +8,10 @@ import type { NodeSnapshot, PodSnapshot } from './pod-snapshot.ts';
 export type PodContext = {
   /** Hash of the desired template. */
   templateHash: string;
+  /** Hash of the fields of the spec that shape a pod. */
+  specHash: string;
+  /** Whether the spec names the image. */
+  pinned: boolean;
   lost: (host: string) => boolean;
   leaving: (host: string) => boolean;
   report: (uid: string) => NodeSnapshot | undefined;
@@ -21,13 +25,18 @@ export function podSnapshot(pod: Stored<ObservedPod>, podContext: PodContext): P
   const host = pod.spec?.nodeName;
   const ending = deletionTimestamp !== undefined;
   const index = indexOf(pod) ?? -1;
+  const createdFrom = annotations[annotation.specHash];
+  const unchanged = createdFrom === podContext.specHash;
   const failed = pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded';
   return {
     name,
     uid,
     index,
-    // An index beyond a lowered maxReplicas has no Ingress path.
-    current: annotations[annotation.templateHash] === podContext.templateHash && index < podContext.indexes,
+    // An index beyond a lowered maxReplicas has no Ingress path. An update of the operator alone does not replace a pod of a pinned image.
+    current:
+      (annotations[annotation.templateHash] === podContext.templateHash || (podContext.pinned && unchanged)) && index < podContext.indexes,
+    sameSpec: unchanged || createdFrom === undefined,
+    unscheduled: isUnscheduled(pod),
     ready: !ending && !failed && isReady(pod),
     ending,
     failed,
@@ -43,6 +52,14 @@ export function podSnapshot(pod: Stored<ObservedPod>, podContext: PodContext): P
 
 export function isReady({ status }: ObservedPod): boolean {
   return status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
+}
+
+function isUnscheduled({ status }: ObservedPod): boolean {
+  return (
+    status?.conditions?.some(
+      ({ type, status: value, reason }) => type === 'PodScheduled' && value === 'False' && reason === 'Unschedulable',
+    ) ?? false
+  );
 }
 
 /** Whether no process of the node runs: not started yet, or terminated and waiting for its restart. */

@@ -11,6 +11,10 @@ export type PodSnapshot = {
   index: number;
   /** Created from the desired template. */
   current: boolean;
+  /** Not current because of an update of the operator alone: the spec is that with which it was created, or unknown. */
+  sameSpec: boolean;
+  /** The scheduler has found no Kubernetes node for it. */
+  unscheduled: boolean;
   ready: boolean;
   /** Being deleted; its rooms end on their own. */
   ending: boolean;

@@ -6,6 +6,7 @@ import type { Container, ContainerPort, PodSpec, Probe, TopologySpreadConstraint
 import type { ClusterContext, PodSlot } from '../cluster-context.ts';
 import type { NodeContainer, Pod } from '../manifests.ts';
 import { annotation, certificateKeys, container, mounts, namesOf, nodePorts, nodeUser, podSelector } from '../names.ts';
+import { publicUrl } from '../network/ingress.ts';
 import { exposureOf, portsOf } from '../network/ports.ts';
 import { ownedMeta, type StoredCluster } from '../owned.ts';
 import { hasCertificates } from '../secrets/secret-values.ts';
@@ -19,7 +20,11 @@ const endSeconds = 60;
 export function pod(cluster: StoredCluster, facts: ClusterContext, podSlot: PodSlot): Pod {
   const made = podWithoutHash(cluster, facts, podSlot);
   // The hash excludes this annotation: a running pod is not replaced because of request signing.
-  const own = { [annotation.templateHash]: templateHash(cluster, facts), ...callsAnnotation(cluster) };
+  const own = {
+    [annotation.templateHash]: templateHash(cluster, facts),
+    [annotation.specHash]: specHash(cluster),
+    ...callsAnnotation(cluster),
+  };
   made.metadata.annotations = { ...made.metadata.annotations, ...own };
   return made;
 }
@@ -36,6 +41,17 @@ export function templateHash(cluster: StoredCluster, facts: ClusterContext): str
   // A Service keeps its load balancer class.
   const exposure = { exposure: exposureOf(cluster.spec), ports, className: loadBalancer?.className };
   return createHash('sha256').update(stableJson({ labels, annotations, spec, exposure })).digest('hex').slice(0, 16);
+}
+
+/** Hash of the fields of the spec that shape a pod. Unlike the template hash it does not change with the version of the operator. */
+export function specHash({ spec }: StoredCluster): string {
+  const { image, imagePullPolicy, imagePullSecrets, resources, workersPerNode, podTemplate, media, secrets, storage, turn, sip } = spec;
+  const { distributionTls, drain, config } = spec;
+  const shape = {
+    ...{ image, imagePullPolicy, imagePullSecrets, resources, workersPerNode, podTemplate, media, secrets, storage, turn, sip },
+    ...{ distributionTls, drain: drain?.timeoutSeconds, url: publicUrl(spec), privateAddresses: config?.allowPrivateAddresses },
+  };
+  return createHash('sha256').update(stableJson(shape)).digest('hex').slice(0, 16);
 }
 
 function podWithoutHash(cluster: StoredCluster, facts: ClusterContext, podSlot: PodSlot): Pod {

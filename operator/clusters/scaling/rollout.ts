@@ -1,5 +1,6 @@
 // Rollout plan: decides which pods are created, drained and removed next, new before old. Pure.
 import { compareByLoad, type DrainReason, type PodSnapshot } from '../pods/pod-snapshot.ts';
+import type { RolloutPolicy } from './rollout-policy.ts';
 
 export type RolloutInput = {
   desired: number;
@@ -8,6 +9,7 @@ export type RolloutInput = {
   pods: readonly PodSnapshot[];
   /** Indexes whose names foreign pods use. */
   foreignIndexes: ReadonlySet<number>;
+  policy: Pick<RolloutPolicy, 'partition' | 'surge'>;
   /** Whether a pod on a cordoned Kubernetes node has waited long enough for its replacement. */
   replacementTimedOut: (pod: PodSnapshot) => boolean;
 };
@@ -26,9 +28,10 @@ export type RolloutPlan = {
 
 /**
  * Next step towards `desired` pods of the desired template. Terminating, failed and lost pods keep their index until they are deleted,
- * and are replaced under another index. A rollout has one extra pod, and a working old pod is removed only if enough other pods are ready.
+ * and are replaced under another index. A rollout has one extra pod unless its policy forbids that, and a working old pod is removed only
+ * if enough other pods are ready.
  */
-export function planRollout({ desired, indexes, pods, foreignIndexes, replacementTimedOut }: RolloutInput): RolloutPlan {
+export function planRollout({ desired, indexes, pods, foreignIndexes, policy, replacementTimedOut }: RolloutInput): RolloutPlan {
   const living = pods.filter((pod) => !pod.ending && !pod.failed && !pod.lost);
   const remove = pods.filter((pod) => pod.failed && !pod.ending);
   const leaving = living.filter((pod) => pod.leaving);
@@ -46,8 +49,9 @@ export function planRollout({ desired, indexes, pods, foreignIndexes, replacemen
   const missing = Math.max(0, desired - serving.length);
   const surplus = Math.max(0, serving.length - desired);
   const rolling = going.some((pod) => !pod.current && !calledBack.includes(pod));
-  const stale = serving.filter((pod) => !pod.current);
-  const surge = stale.length > 0 && missing === 0 && surplus === 0 && !rolling && desired > 0 ? 1 : 0;
+  const replaceable = Math.max(0, serving.filter((pod) => !pod.current).length - policy.partition);
+  const due = replaceable > 0 && missing === 0 && surplus === 0 && !rolling && desired > 0;
+  const surge = due && policy.surge ? 1 : 0;
 
   const free = freeIndexes(pods, foreignIndexes, indexes);
   const create = free.slice(0, missing + surge);
@@ -56,11 +60,12 @@ export function planRollout({ desired, indexes, pods, foreignIndexes, replacemen
       ? `All ${indexes} indexes that maxReplicas allows are in use, also by terminating pods, so no further pod can be created.`
       : undefined;
 
-  const minReady = surge === 1 && create.length === 0 ? desired - 1 : desired;
-  const chosen = toGo(serving, surge === 1 && create.length === 0 ? 1 : surplus, minReady);
+  // Without an extra pod an old pod is removed before its successor is ready.
+  const first = due && create.length === 0;
+  const chosen = toGo(serving, { surplus: first ? 1 : surplus, minReady: first || !policy.surge ? desired - 1 : desired, replaceable });
   const drain = [
     ...going.filter((pod) => !calledBack.includes(pod)).map((pod) => ({ pod, reason: pod.drain?.reason ?? 'ScaleDown' })),
-    ...chosen.map((pod) => ({ pod, reason: pod.current ? ('ScaleDown' as const) : ('Rollout' as const) })),
+    ...chosen.map((pod) => ({ pod, reason: pod.current || replaceable === 0 ? ('ScaleDown' as const) : ('Rollout' as const) })),
   ];
   const readyElsewhere = serving.filter((pod) => pod.ready && !chosen.includes(pod)).length;
   const left = leaving.filter(
@@ -72,18 +77,25 @@ export function planRollout({ desired, indexes, pods, foreignIndexes, replacemen
   return { create, drain, remove, keep: living.filter((pod) => !draining.has(pod)), blocked };
 }
 
-/** Serving pods to remove now: old before new, not ready before ready, then by load. */
-function toGo(serving: readonly PodSnapshot[], surplus: number, minReady: number): PodSnapshot[] {
-  const order = [...serving].sort(
-    (one, other) => Number(one.current) - Number(other.current) || Number(one.ready) - Number(other.ready) || compareByLoad(one, other),
-  );
+type Surplus = {
+  surplus: number;
+  minReady: number;
+  /** Number of old pods that may be replaced. */
+  replaceable: number;
+};
+
+/** Serving pods to remove now: replaceable old ones first, not ready before ready, then by load. */
+function toGo(serving: readonly PodSnapshot[], { surplus, minReady, replaceable }: Surplus): PodSnapshot[] {
+  const byLoad = [...serving].sort((one, other) => Number(one.ready) - Number(other.ready) || compareByLoad(one, other));
+  const old = byLoad.filter((pod) => !pod.current).slice(0, replaceable);
+  const order = [...old, ...byLoad.filter((pod) => !old.includes(pod))];
   const chosen: PodSnapshot[] = [];
   let ready = serving.filter((pod) => pod.ready).length;
   // Without reports, an operator that just started would pick the fullest pod.
   const unknown = serving.some((pod) => pod.unpolled);
   for (const pod of order.slice(0, surplus)) {
     // A working old pod waits for the new pod. Fewer pods than desired are ready only if none of them is replaced.
-    if (!pod.current && pod.ready && ready - 1 < minReady) continue;
+    if (old.includes(pod) && pod.ready && ready - 1 < minReady) continue;
     if (pod.ready && unknown) continue;
     if (pod.ready) ready -= 1;
     chosen.push(pod);

@@ -23,6 +23,8 @@ export type StatusInput = {
   /** Changes in progress; empty if the cluster matches the spec. */
   progress: readonly ConditionReason[];
   problems: readonly ConditionReason[];
+  /** Why pods of an older template stay. */
+  held?: ConditionReason | undefined;
   keyGeneration: number;
   adminTokenSecret: string;
   url: string;
@@ -137,7 +139,7 @@ function available({ pods, desired }: StatusInput): Finding {
   return { type: 'Available', status: 'False', reason: 'NoNodeReady', message: [count, why].filter((text) => text).join(' ') };
 }
 
-function progressing({ pods, desired, progress }: StatusInput): Finding {
+function progressing({ pods, desired, progress, held }: StatusInput): Finding {
   const [first] = progress;
   if (first) return { type: 'Progressing', status: 'True', reason: first.reason, message: textOf(progress) };
   const missing = desired - readyPods(pods).length;
@@ -145,6 +147,7 @@ function progressing({ pods, desired, progress }: StatusInput): Finding {
     const message = `${missing} ${missing === 1 ? 'node is' : 'nodes are'} missing and cannot be created; see condition Degraded.`;
     return { type: 'Progressing', status: 'False', reason: 'Stopped', message };
   }
+  if (held) return { type: 'Progressing', status: 'False', ...held };
   return { type: 'Progressing', status: 'False', reason: 'Complete', message: 'All nodes match the spec.' };
 }
 

@@ -3,6 +3,8 @@ import { type NodeSnapshot, nodeSnapshot, type PodSnapshot } from '../../../../o
 
 const working: Omit<PodSnapshot, 'name' | 'uid' | 'index'> = {
   current: true,
+  sameSpec: false,
+  unscheduled: false,
   ready: true,
   ending: false,
   failed: false,

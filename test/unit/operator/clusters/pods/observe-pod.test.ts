@@ -8,6 +8,8 @@ import type { Stored } from '../../../../../operator/kube/objects.ts';
 
 const context = {
   templateHash: 'hash',
+  specHash: 'spec',
+  pinned: false,
   indexes: 11,
   lost: (host: string) => host === 'dark',
   leaving: (host: string) => host === 'cordoned',
@@ -47,6 +49,43 @@ const facts = (...of: Parameters<typeof stored>) => podSnapshot(stored(...of), c
 test('a running pod is ready', () => {
   const { index, current, ready: isReady, idle, lost, leaving, ending, failed } = facts({ status: ready, nodeName: 'host' });
   assert.deepEqual([index, current, isReady, idle, lost, leaving, ending, failed], [3, true, true, false, false, false, false, false]);
+});
+
+test('an update of the operator replaces a pod of the same spec, unless its image is pinned', () => {
+  const pod = (spec: string | undefined) =>
+    stored({ metadata: { annotations: { 'mediarooms.dev/template-hash': 'old', ...(spec && { 'mediarooms.dev/spec-hash': spec }) } } });
+  const of = (spec: string | undefined, pinned: boolean) => {
+    const { current, sameSpec } = podSnapshot(pod(spec), { ...context, pinned });
+    return [current, sameSpec];
+  };
+  assert.deepEqual(
+    [of('spec', false), of('spec', true)],
+    [
+      [false, true],
+      [true, true],
+    ],
+  );
+  assert.deepEqual(
+    [of('other', false), of('other', true)],
+    [
+      [false, false],
+      [false, false],
+    ],
+  );
+  // A pod of 0.7 has no hash of its spec.
+  assert.deepEqual(
+    [of(undefined, false), of(undefined, true)],
+    [
+      [false, true],
+      [false, true],
+    ],
+  );
+});
+
+test('a pod that the scheduler cannot place is unscheduled', () => {
+  const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }];
+  assert.equal(facts({ status: { phase: 'Pending', conditions } }).unscheduled, true);
+  assert.equal(facts({ status: ready }).unscheduled, false);
 });
 
 test('a pod on a lost or cordoned Kubernetes node is lost or leaving', () => {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { knownNames } from '../../../../../api/settings/variables.ts';
 import { indexOf } from '../../../../../operator/clusters/names.ts';
 import { drainTimeoutMs } from '../../../../../operator/clusters/pods/node-env.ts';
-import { pod, templateHash } from '../../../../../operator/clusters/pods/pod.ts';
+import { pod, specHash, templateHash } from '../../../../../operator/clusters/pods/pod.ts';
 import type { DrainReason } from '../../../../../operator/clusters/pods/pod-snapshot.ts';
 import { persistentVolumeClaim } from '../../../../../operator/clusters/pods/storage.ts';
 import { isSigned } from '../../../../../operator/clusters/secrets/signed-calls.ts';
@@ -134,6 +134,14 @@ test('a pod has the strictest security context', () => {
       capabilities: { drop: ['ALL'] },
     });
   }
+});
+
+test('the hash of the spec covers what shapes a pod, but not the version of the operator', () => {
+  const of = (spec: object) => specHash(testCluster(spec));
+  assert.equal(podOf().metadata.annotations?.['mediarooms.dev/spec-hash'], of({}));
+  assert.equal(of({ replicas: 3, maxReplicas: 5, rollout: { paused: true } }), of({}));
+  for (const spec of [{ workersPerNode: 2 }, { image: 'a' }, { drain: { timeoutSeconds: 5 } }, { ingress: { host: 'a.example' } }])
+    assert.notEqual(of(spec), of({}), JSON.stringify(spec));
 });
 
 test('each cause of a drain may have a timeout, which is no reason for a rollout', () => {

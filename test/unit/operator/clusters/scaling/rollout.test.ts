@@ -5,12 +5,17 @@ import type { PodSnapshot } from '../../../../../operator/clusters/pods/pod-snap
 import { planRollout } from '../../../../../operator/clusters/scaling/rollout.ts';
 import { aPod, nodeReport, withPeers } from '../pods.ts';
 
-function plan(desired: number, pods: PodSnapshot[], { indexes = 11, waited = false, taken = [] as number[] } = {}) {
+function plan(
+  desired: number,
+  pods: PodSnapshot[],
+  { indexes = 11, waited = false, taken = [] as number[], partition = 0, surge = true } = {},
+) {
   const { create, drain, remove, keep, blocked } = planRollout({
     desired,
     indexes,
     pods,
     foreignIndexes: new Set(taken),
+    policy: { partition, surge },
     replacementTimedOut: () => waited,
   });
   return {
@@ -99,6 +104,31 @@ test('reverting the template cancels the drain of the old pod and removes the ne
   assert.deepEqual(plan(1, [aPod(0, drained), aPod(1, { current: false })]), { ...nothing, keep: [0], drain: ['1 Rollout'] });
 });
 
+test('without surge an old pod is drained before its successor is ready, one at a time', () => {
+  const old = { current: false };
+  const calm = { surge: false };
+  assert.deepEqual(plan(2, [aPod(0, old), aPod(1, { ...old, ...withPeers(2) })], calm), { ...nothing, drain: ['0 Rollout'], keep: [1] });
+  // The extra pod that has no Kubernetes node stays for its place.
+  const waiting = aPod(2, { ready: false, idle: true, unscheduled: true, report: undefined });
+  assert.deepEqual(plan(2, [aPod(0, old), aPod(1, old), waiting], calm), { ...nothing, drain: ['1 Rollout'], keep: [0, 2] });
+  assert.deepEqual(plan(2, [aPod(0, old), waiting], calm), { ...nothing, keep: [0, 2] });
+  assert.deepEqual(plan(2, [aPod(0, old), aPod(2)], calm).drain, ['0 Rollout']);
+});
+
+test('a partition of pods keeps the older template, and a held rollout replaces none', () => {
+  const old = { current: false };
+  const three = [aPod(0, old), aPod(1, old), aPod(2, old)];
+  assert.deepEqual(plan(3, three, { partition: 2 }), { ...nothing, create: [3], keep: [0, 1, 2] });
+  assert.deepEqual(plan(3, [...three, aPod(3)], { partition: 2 }).drain, ['2 Rollout']);
+  assert.deepEqual(plan(3, [aPod(0, old), aPod(1, old), aPod(3)], { partition: 2 }), { ...nothing, keep: [0, 1, 3] });
+  const held = { partition: Number.POSITIVE_INFINITY };
+  assert.deepEqual(plan(3, three, held), { ...nothing, keep: [0, 1, 2] });
+  assert.deepEqual(plan(3, [aPod(0, old), aPod(1, old)], held).create, [2]);
+  assert.deepEqual(plan(2, [aPod(0, old), aPod(1, { ...old, ...withPeers(2) }), aPod(2)], held).drain, ['2 ScaleDown']);
+  const draining = aPod(1, { ...old, drain: { reason: 'Rollout', deadline: 1 } });
+  assert.deepEqual(plan(2, [aPod(0, old), draining, aPod(2)], held).drain, ['1 Rollout']);
+});
+
 test('if all indexes are in use an old pod is removed before its successor, and a missing pod is reported', () => {
   const old = { current: false };
   assert.deepEqual(plan(2, [aPod(0, old), aPod(1, { ...old, ...withPeers(2) })], { indexes: 2 }), {
@@ -178,6 +208,7 @@ test('for any set of pods the desired number stays ready if enough are ready', (
       indexes: 11,
       pods,
       foreignIndexes: new Set(),
+      policy: { partition: round % 3 === 0 ? Number.POSITIVE_INFINITY : round % 2, surge: true },
       replacementTimedOut: () => false,
     });
     const able = pods.filter((pod) => pod.ready && !pod.ending && !pod.failed && !pod.lost && !pod.leaving && !pod.drain);

@@ -180,6 +180,11 @@ test('stored counters are kept if only counters changed', () => {
   assert.deepEqual([status.rooms, status.forwardedTracks, status.nodes?.[1]?.rooms, status.nodes?.[0]?.rooms], [9, 90, 9, undefined]);
 });
 
+test('a held rollout is not Progressing, with the reason', () => {
+  const held = { reason: 'RolloutHeld', message: '1 pod keeps an older template: rollout.paused is true.' } as const;
+  assert.deepEqual(condition({ held }, 'Progressing'), ['False', held.reason, held.message]);
+});
+
 test('messages get a capital letter and a full stop', () => {
   assert.equal(asConditionMessage('the end'), 'The end.');
   assert.equal(asConditionMessage('Why?'), 'Why?');
