@@ -18,7 +18,8 @@ export type ObservedPod = KubeObject & {
     podIP?: string;
     hostIP?: string;
     conditions?: { type: string; status: string; reason?: string; message?: string }[];
-    containerStatuses?: { name: string; state?: ContainerState }[];
+    /** `lastState`: of the previous run of a container that was restarted. */
+    containerStatuses?: { name: string; state?: ContainerState; lastState?: ContainerState }[];
   };
 };
 export type ObservedSecret = KubeObject & { data?: Readonly<Record<string, string>> };

@@ -172,13 +172,24 @@ test('changes are recorded as Events of the MediaCluster', async () => {
   });
 });
 
-test('a pod that was evicted is removed and replaced', async () => {
+test('a pod that was evicted is described, removed and replaced', async () => {
   const user = await MediaClusterUser.make(server, 'gone', { replicas: 1, drain: { timeoutSeconds: 2 } });
   const [old] = await user.settled('c-0');
-  const status = { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' };
+  const [running] = (await user.get<ClusterPod>('pods', 'c-0')).status.containerStatuses ?? [];
+  const terminated = { exitCode: 137, reason: 'OOMKilled', message: `the token is ${await user.token()}` };
+  const containerStatuses = [{ ...running, ready: false, state: { terminated } }];
+  const status = { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.', containerStatuses };
   await user.kubectl('patch', 'pod', 'c-0', '--subresource=status', '--type=merge', '-p', JSON.stringify({ status }));
   await user.until('another pod is the only one and ready', async () => {
     const [pod, other] = await user.pods();
     return other === undefined && pod?.metadata.uid !== old?.metadata.uid && (await user.readyPods()).length === 1;
+  });
+  await user.until('an Event describes the failure', async () => {
+    const events = await user.list<{ reason: string; type: string; note: string }>('events');
+    const failed = events.find(({ reason }) => reason === 'PodFailed');
+    if (!failed) return false;
+    const end = 'Container node ended with exit code 137 (OOMKilled): the token is [redacted].';
+    assert.deepEqual([failed.type, failed.note], ['Warning', `Pod c-0 failed: Evicted: The node was low on resource: memory. ${end}`]);
+    return true;
   });
 });

@@ -45,6 +45,7 @@ export class Fleet {
   readonly #options: FleetOptions;
   readonly #samples = new Map<string, ScaleSample[]>();
   readonly #failures = new Map<string, { times: number; until: number }>();
+  readonly #lastFailure = new Map<string, string>();
   readonly #turns = new RolloutTurns();
   readonly #surges: SurgeMonitor;
 
@@ -109,7 +110,7 @@ export class Fleet {
         (this.#options.hosts.leavingSince(pods.get(pod.uid)?.spec?.nodeName ?? '', onCordonOf(cluster)) ?? 0) >= replacementTimeoutMs,
     });
     const state: FleetState = { seen, desired, progress: surge.progress, problems: this.#problemsOf(seen, pods, plan), held: policy.held };
-    await this.#makeAndRemove(context, plan, files, state);
+    await this.#makeAndRemove(context, pods, plan, files, state);
     await this.#drainAndKeep(context, pods, plan, state);
     await this.#mark(context, pods, files, state);
     await this.#repair(context, pods, state);
@@ -127,6 +128,7 @@ export class Fleet {
   forget(key: string): void {
     this.#samples.delete(key);
     this.#failures.delete(key);
+    this.#lastFailure.delete(key);
     this.#turns.take(key, false);
     this.#surges.forget(key);
     this.#options.operations.retain(key, new Map());
@@ -202,17 +204,24 @@ export class Fleet {
     return problems;
   }
 
-  async #makeAndRemove(context: ReconcileContext, plan: RolloutPlan, files: Files, { progress, problems }: FleetState): Promise<void> {
+  async #makeAndRemove(
+    context: ReconcileContext,
+    pods: Pods,
+    plan: RolloutPlan,
+    files: Files,
+    { progress, problems }: FleetState,
+  ): Promise<void> {
     const { operations } = this.#options;
     for (const pod of plan.remove) {
-      await operations.remove(context, pod, 'it failed');
-      progress.push({ reason: 'Replacing', message: `Pod ${pod.name} failed and is being replaced.` });
+      const failure = await operations.removeFailed(context, pods, pod);
+      this.#lastFailure.set(context.key, failure);
+      progress.push({ reason: 'Replacing', message: `${failure} It is being replaced.` });
     }
     // The problem is among those of the Secrets.
     if (!context.canStart) return;
     const pause = this.#pauseAfterFailures(context.key, plan.remove.length > 0);
     if (pause > 0 && plan.create.length > 0) {
-      progress.push({ reason: 'Replacing', message: 'The next pod is created after a pause, because a pod failed.' });
+      progress.push({ reason: 'Replacing', message: `${this.#lastFailure.get(context.key)} The next pod is created after a pause.` });
       return;
     }
     for (const index of plan.create) {

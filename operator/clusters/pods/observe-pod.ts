@@ -77,9 +77,13 @@ export function notReadyReason({ metadata, status }: ObservedPod): string | unde
       .filter((text) => text)
       .map((text) => `: ${text}`)
       .join('')}`.replace(/[^.]$/, '$&.');
-  const state = status?.containerStatuses?.find(({ name }) => name === container)?.state;
-  if (state?.waiting && state.waiting.reason !== 'ContainerCreating') return about('waits', state.waiting.reason, state.waiting.message);
-  if (state?.terminated) return about('ended', state.terminated.reason, state.terminated.message);
+  const { state, lastState } = status?.containerStatuses?.find(({ name }) => name === container) ?? {};
+  // The termination message is output of the container: it is reported without secrets if the pod fails, not here.
+  const ended = state?.terminated ?? lastState?.terminated;
+  const end = ended && `exit code ${ended.exitCode ?? 'unknown'}${ended.reason === undefined ? '' : ` (${ended.reason})`}`;
+  if (state?.waiting && state.waiting.reason !== 'ContainerCreating')
+    return about('waits', state.waiting.reason, [state.waiting.message, end && `last run: ${end}`].filter((text) => text).join('; '));
+  if (state?.terminated) return about('ended', end, undefined);
   const unscheduled = status?.conditions?.find(({ type, status: value }) => type === 'PodScheduled' && value === 'False');
   if (unscheduled) return about('is not scheduled', unscheduled.reason, unscheduled.message);
   if (status?.phase === 'Failed') return about('failed', status.reason, status.message);

@@ -18,6 +18,7 @@ import { nodeName } from '../status/status.ts';
 import type { HostMonitor } from './hosts.ts';
 import type { NodeApi, NodePoll } from './node-poll.ts';
 import { pod as podOf } from './pod.ts';
+import { failureText } from './pod-failure.ts';
 import type { PodIndexes } from './pod-indexes.ts';
 import type { DrainReason, PodSnapshot } from './pod-snapshot.ts';
 
@@ -110,6 +111,15 @@ export class PodOperations {
       this.#emit(context, 'Warning', 'PodRefused', 'Create', `Pod ${name} was rejected: ${error.message}`);
       return { reason: 'PodRefused', message: `pod "${name}" was rejected: ${error.message}` };
     }
+  }
+
+  /** Removes a pod that failed, and reports why, because its status is deleted with it. @returns the report */
+  async removeFailed(context: ReconcileContext, pods: Pods, pod: PodSnapshot): Promise<string> {
+    const failure = `Pod ${pod.name} failed: ${failureText(pods.get(pod.uid) ?? {}, context.facts.secrets)}`;
+    this.#emit(context, 'Warning', 'PodFailed', 'Replace', failure);
+    this.#options.log.warn({ pod: pod.name, cluster: context.key, failure }, 'media pod failed');
+    await this.remove(context, pod, 'it failed');
+    return failure;
   }
 
   async remove(context: ReconcileContext, pod: PodSnapshot, why: string, gracePeriodSeconds?: number): Promise<void> {

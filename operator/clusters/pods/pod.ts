@@ -40,7 +40,12 @@ export function templateHash(cluster: StoredCluster, facts: ClusterContext): str
   const { ports, loadBalancer } = cluster.spec.media ?? {};
   // A Service keeps its load balancer class.
   const exposure = { exposure: exposureOf(cluster.spec), ports, className: loadBalancer?.className };
-  return createHash('sha256').update(stableJson({ labels, annotations, spec, exposure })).digest('hex').slice(0, 16);
+  // A running pod is not replaced for this field.
+  const containers = spec.containers.map(({ terminationMessagePolicy: _, ...each }) => each);
+  return createHash('sha256')
+    .update(stableJson({ labels, annotations, spec: { ...spec, containers }, exposure }))
+    .digest('hex')
+    .slice(0, 16);
 }
 
 /** Hash of the fields of the spec that shape a pod. Unlike the template hash it does not change with the version of the operator. */
@@ -128,12 +133,16 @@ function nodeContainer(cluster: StoredCluster, facts: ClusterContext, podSlot: P
     ...(Object.keys(resources).length > 0 ? { resources: resources as NonNullable<Container['resources']> } : {}),
     volumeMounts: [...ownMounts, ...turnMounts(spec), ...distMounts(cluster), ...((spec.podTemplate?.volumeMounts ?? []) as VolumeMount[])],
     securityContext: containerSecurity,
+    // The last output of a node that ended is part of the status of its pod.
+    terminationMessagePolicy,
     startupProbe: probe('/livez', { periodSeconds: 2, timeoutSeconds: 2, failureThreshold: 60 }),
     // Lenient, because a temporarily slow node has live rooms.
     livenessProbe: probe('/livez', { periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 }),
     readinessProbe: probe('/readyz', { periodSeconds: 2, timeoutSeconds: 2, failureThreshold: 3 }),
   };
 }
+
+const terminationMessagePolicy = 'FallbackToLogsOnError';
 
 function probe(path: string, times: Omit<Probe, 'httpGet'>): Probe {
   return { httpGet: { path, port: 'http' }, ...times };

@@ -22,7 +22,7 @@ export type ClusterPod = {
     deletionTimestamp?: string;
   };
   spec: { nodeName?: string; containers: { env: { name: string; value?: string }[] }[] };
-  status: { podIP?: string; phase?: string; conditions?: { type: string; status: string }[] };
+  status: { podIP?: string; phase?: string; conditions?: { type: string; status: string }[]; containerStatuses?: { name: string }[] };
 };
 
 const timeoutMs = 60_000;

@@ -132,6 +132,18 @@ test('the reason why a pod is not ready is taken from its status', () => {
     'Pod c-3 is not scheduled: Unschedulable: 0/3 nodes are available.',
   );
   assert.equal(of({ phase: 'Failed', reason: 'Evicted', message: 'low on memory' }), 'Pod c-3 failed: Evicted: low on memory.');
+  const terminated = { exitCode: 137, reason: 'OOMKilled', message: 'output of the container' };
+  assert.equal(
+    of({
+      phase: 'Running',
+      containerStatuses: [{ name: 'node', state: { waiting: { reason: 'CrashLoopBackOff' } }, lastState: { terminated } }],
+    }),
+    'Pod c-3 waits: CrashLoopBackOff: last run: exit code 137 (OOMKilled).',
+  );
+  assert.equal(
+    of({ phase: 'Running', containerStatuses: [{ name: 'node', state: { terminated } }] }),
+    'Pod c-3 ended: exit code 137 (OOMKilled).',
+  );
   assert.equal(of(running), 'Pod c-3 is not ready yet.');
   assert.equal(of(ready), undefined);
 });
