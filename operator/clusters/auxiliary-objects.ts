@@ -31,6 +31,9 @@ export function disruptionBudget(cluster: StoredCluster): PodDisruptionBudget {
   };
 }
 
+/** Prometheus has the labels of a Service in this form. */
+const clusterOfService = `__meta_kubernetes_service_label_${label.cluster.replace(/\W/g, '_')}`;
+
 /** Scrapes all pods through the headless Service; undefined if disabled or if the API server does not support ServiceMonitors. */
 export function serviceMonitor(cluster: StoredCluster, facts: Pick<ClusterContext, 'serviceMonitors'>): ServiceMonitor | undefined {
   const wanted = cluster.spec.monitoring?.serviceMonitor;
@@ -41,8 +44,16 @@ export function serviceMonitor(cluster: StoredCluster, facts: Pick<ClusterContex
     kind: 'ServiceMonitor',
     metadata: ownedMeta(cluster, namesOf(name).serviceMonitor, { ...(wanted.labels ? { labels: wanted.labels } : {}) }),
     spec: {
+      // The alerts are about the job `mediarooms`; without this, the job has the name of the Service.
+      jobLabel: 'app.kubernetes.io/name',
       selector: { matchLabels: { [label.cluster]: name, [label.service]: 'nodes' } },
-      endpoints: [{ port: 'metrics', ...(wanted.interval === undefined ? {} : { interval: wanted.interval }) }],
+      endpoints: [
+        {
+          port: 'metrics',
+          ...(wanted.interval === undefined ? {} : { interval: wanted.interval }),
+          relabelings: [{ sourceLabels: [clusterOfService], targetLabel: 'mediacluster' }],
+        },
+      ],
     },
   };
 }

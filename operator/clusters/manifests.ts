@@ -49,7 +49,16 @@ export type HttpRoute = Owned<
   { spec: { parentRefs: { name: string; namespace?: string; sectionName?: string }[]; hostnames: [string]; rules: HttpRouteRule[] } }
 >;
 /** Of the Prometheus operator. */
-export type ServiceMonitor = Owned<'ServiceMonitor', { spec: { selector: Selector; endpoints: [{ port: string; interval?: string }] } }>;
+export type ServiceMonitor = Owned<
+  'ServiceMonitor',
+  {
+    spec: {
+      jobLabel: string;
+      selector: Selector;
+      endpoints: [{ port: string; interval?: string; relabelings: { sourceLabels: string[]; targetLabel: string }[] }];
+    };
+  }
+>;
 
 export type NodeContainer = Container & Required<Pick<Container, 'image' | 'env' | 'ports' | 'volumeMounts' | 'securityContext'>>;
 export type Pod = Owned<

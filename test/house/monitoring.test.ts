@@ -7,6 +7,8 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { nodeMetrics } from '../../api/metrics.ts';
 import { Metrics } from '../../node/metrics/metrics.ts';
+import { sharedObjects } from '../../operator/clusters/desired.ts';
+import { testCluster, testFacts } from '../kit/fakes/media-cluster.ts';
 import { root } from './source-files.ts';
 
 const file = (name: string) => readFileSync(join(root, 'monitoring', name), 'utf8');
@@ -88,9 +90,44 @@ test('every metric of the node is used in the dashboard or in an alert', () => {
   );
 });
 
+/** Labels that Prometheus adds to every series: always, and from the ServiceMonitor of a MediaCluster. */
+const targetLabels = ['job', 'instance', 'namespace', 'mediacluster'];
+const monitored = sharedObjects(testCluster({ monitoring: { serviceMonitor: {} } }), testFacts());
+
+test('the ServiceMonitor of a MediaCluster sets the job and the labels of the alerts', () => {
+  const monitor = monitored.find((object) => object.kind === 'ServiceMonitor');
+  assert.ok(monitor);
+  const { jobLabel, selector, endpoints } = monitor.spec;
+  const [service, ...others] = monitored.filter(
+    ({ kind, metadata }) =>
+      kind === 'Service' && Object.entries(selector.matchLabels).every(([key, value]) => metadata.labels[key] === value),
+  );
+  assert.equal(others.length, 0);
+  const jobs = rules.flatMap(({ expr }) => [...expr.matchAll(/\bjob="([^"]*)"/g)].map(([, job]) => job));
+  assert.deepEqual(new Set(jobs), new Set([service?.metadata.labels[jobLabel]]));
+  const [{ sourceLabels: [source] = [], targetLabel } = { targetLabel: '' }] = endpoints[0].relabelings;
+  const meta = Object.keys(service?.metadata.labels ?? {}).map(
+    (key) => `__meta_kubernetes_service_label_${key.replaceAll(/[^A-Za-z0-9_]/g, '_')}`,
+  );
+  assert.ok(targetLabels.includes(targetLabel) && meta.includes(source ?? ''), source);
+});
+
+test('selected labels belong to their metric', () => {
+  const labelsOf = new Map<string, readonly string[]>(
+    Object.values(nodeMetrics).flatMap((group) => Object.values(group).map(({ name, labels }) => [name, labels])),
+  );
+  const selectors = expressions.flatMap((expression) => [...expression.matchAll(/\b(\w+)\{((?:[^}"]|"[^"]*")*)\}/g)]);
+  assert.ok(selectors.length > 30);
+  const foreign = selectors.flatMap(([, series = '', matchers = '']) => {
+    const known = [...targetLabels, ...(labelsOf.get(series.replace(/_(bucket|sum|count)$/, '')) ?? [])];
+    return [...matchers.matchAll(/(\w+)(?:=~|!~|!=|=)"/g)].flatMap(([, name = '']) => (known.includes(name) ? [] : [`${series}{${name}}`]));
+  });
+  assert.deepEqual(foreign, []);
+});
+
 test('metrics are aggregated by existing labels', () => {
   const ours = Object.values(nodeMetrics).flatMap((group) => Object.values(group).flatMap(({ labels }): readonly string[] => labels));
-  const labels = new Set(['job', 'instance', 'le', '', ...ours]);
+  const labels = new Set([...targetLabels, 'le', '', ...ours]);
   const used = expressions.flatMap((expression) =>
     [...expression.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, by = '']) => by.split(/,\s*/)),
   );

@@ -60,6 +60,10 @@ const cases: Record<string, Case> = {
     series: { 'svc_cluster_nodes{}': '1x60', 'svc_cluster_nodes{instance="other"}': '2x60' },
     fires: ['MediaroomsClusterSplit'],
   },
+  'two MediaClusters have different numbers of nodes': {
+    series: { 'svc_cluster_nodes{mediacluster="one"}': '1x60', 'svc_cluster_nodes{instance="other",mediacluster="two"}': '2x60' },
+    fires: [],
+  },
   'a media worker dies with its rooms': {
     series: { 'svc_worker_restarts_total{worker="0"}': '1x55 2x5', 'svc_rooms_crashed_total{}': '3x55 7x5' },
     fires: ['MediaroomsWorkerRestarted', 'MediaroomsRoomsCrash'],

