@@ -10,21 +10,19 @@ export function serviceAccount(cluster: StoredCluster): ServiceAccount {
   return { apiVersion: 'v1', kind: 'ServiceAccount', metadata, automountServiceAccountToken: false };
 }
 
-/** More pods than a cluster can have. */
-const allOfThem = 1000;
-
 /**
- * Forbids the eviction of busy pods; pods that are not ready may be evicted. `maxUnavailable: 0` does not work: it is computed from
- * `spec.replicas` of the MediaCluster (its scale subresource), which is too low during scaling and rollouts, so a busy pod would be
- * evicted. An absolute `minAvailable` is computed from the pods themselves.
+ * Forbids the eviction of busy pods; pods that are not ready may be evicted. `maxUnavailable: 0` and percentages do not work: they are
+ * computed from `spec.replicas` of the MediaCluster (its scale subresource), which is too low during scaling and rollouts, so a busy pod
+ * would be evicted. `minAvailable` is the exact number of busy pods: with a higher one the budget would never be healthy, which
+ * kube-prometheus reports (KubePdbNotEnoughHealthyPods).
  */
-export function disruptionBudget(cluster: StoredCluster): PodDisruptionBudget {
+export function disruptionBudget(cluster: StoredCluster, busyPods: number): PodDisruptionBudget {
   return {
     apiVersion: 'policy/v1',
     kind: 'PodDisruptionBudget',
     metadata: ownedMeta(cluster, namesOf(cluster.metadata.name).disruptionBudget),
     spec: {
-      minAvailable: allOfThem,
+      minAvailable: busyPods,
       unhealthyPodEvictionPolicy: 'AlwaysAllow',
       selector: { matchLabels: { ...podSelector(cluster.metadata.name), [label.busy]: 'true' } },
     },

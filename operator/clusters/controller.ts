@@ -74,7 +74,7 @@ export class ClusterController {
     const objects = new OwnedObjects({ stores, now });
     const indexes = new PodIndexes({ stores, objects, now });
     const operations = new PodOperations({ stores, indexes, hosts, poll: this.#poll, recorder, log, now, clock });
-    const fleet = new Fleet({ operations, poll: this.#poll, hosts, objects, now });
+    const fleet = new Fleet({ operations, poll: this.#poll, hosts, objects, now, clock });
     const sharedResources = new SharedResources({
       secrets: new ClusterSecrets({
         store: stores.secrets,

@@ -1,6 +1,6 @@
 // Desired objects of a MediaCluster, computed from its spec and the observed context. Pure.
 import type { ConditionReason } from '../kube/conditions.ts';
-import { disruptionBudget, serviceAccount, serviceMonitor } from './auxiliary-objects.ts';
+import { serviceAccount, serviceMonitor } from './auxiliary-objects.ts';
 import type { ClusterContext, PodSlot } from './cluster-context.ts';
 import type { ClusterObject, Service } from './manifests.ts';
 import { httpRoutes } from './network/http-route.ts';
@@ -11,13 +11,12 @@ import { apiService, mediaService, nodeService, nodesService } from './network/s
 import type { StoredCluster } from './owned.ts';
 import { persistentVolumeClaim } from './pods/storage.ts';
 
-/** Shared objects of the cluster, without Secrets and configuration (generated-secrets.ts, config-files.ts), in the order to apply. */
+/** Shared objects of the cluster, without Secrets, configuration (generated-secrets.ts, config-files.ts) and the PodDisruptionBudget (fleet.ts), in the order to apply. */
 export function sharedObjects(cluster: StoredCluster, facts: ClusterContext): ClusterObject[] {
   return [
     serviceAccount(cluster),
     nodesService(cluster),
     apiService(cluster),
-    disruptionBudget(cluster),
     ...some(networkPolicy(cluster, facts)),
     ...some(ingress(cluster, facts)),
     ...httpRoutes(cluster, facts),

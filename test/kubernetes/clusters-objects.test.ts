@@ -28,13 +28,16 @@ test('changed or deleted objects are restored, including the Services of a runni
   const [pod] = await user.settled('c-0');
   assert.ok(pod);
   await user.kubectl('delete', 'service', 'c-0-media', 'c', '--wait=false');
-  await user.kubectl('patch', 'pdb', 'c-busy', '--type=merge', '-p', '{"spec":{"minAvailable":0}}');
+  await user.kubectl('patch', 'pdb', 'c-busy', '--type=merge', '-p', '{"spec":{"minAvailable":7}}');
   await user.kubectl('label', 'service', 'c-nodes', 'app.kubernetes.io/managed-by-');
   await user.until('the Services exist again', async () => (await user.names('services')).join() === 'c,c-0,c-0-media,c-nodes');
   type Media = { spec: { ports: { nodePort: number }[] } };
   assert.equal((await user.get<Media>('services', 'c-0-media')).spec.ports[0]?.nodePort, basePort(pod));
   type Budget = { spec: { minAvailable: number } };
-  await user.until('the budget is restored', async () => (await user.get<Budget>('podDisruptionBudgets', 'c-busy')).spec.minAvailable > 0);
+  await user.until(
+    'the budget is restored',
+    async () => (await user.get<Budget>('podDisruptionBudgets', 'c-busy')).spec.minAvailable === 0,
+  );
   await user.until('the label is restored', async () => {
     const { metadata } = await user.get<{ metadata: { labels: Record<string, string> } }>('services', 'c-nodes');
     return metadata.labels['app.kubernetes.io/managed-by'] === 'mediarooms-operator';

@@ -8,6 +8,24 @@ import { stopwatch } from '../kit/promised-time.ts';
 
 const { server } = await startClusterOperator({ after });
 
+type Budget = { status?: { desiredHealthy: number; currentHealthy: number; disruptionsAllowed: number } };
+
+/** Whether the budget requires this number of pods, which are healthy, and allows no eviction of them. */
+async function budgetIs(user: MediaClusterUser, pods: number): Promise<boolean> {
+  const { status } = await user.get<Budget>('podDisruptionBudgets', 'c-busy');
+  return status?.desiredHealthy === pods && status.currentHealthy === pods && status.disruptionsAllowed === 0;
+}
+
+/** @throws with the message of the API server */
+async function evict({ namespace }: MediaClusterUser, name: string): Promise<void> {
+  const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace } };
+  const { status, body } = await server.client.call(`/api/v1/namespaces/${namespace}/pods/${name}/eviction`, {
+    method: 'POST',
+    body: eviction,
+  });
+  if (status !== 201) throw new Error(JSON.stringify(body));
+}
+
 const uids = (pods: readonly ClusterPod[]) => pods.map(({ metadata: { uid } }) => uid);
 
 test('scaling up and down keeps the pod with a live room, and pods never share ports', async () => {
@@ -25,6 +43,8 @@ test('scaling up and down keeps the pod with a live room, and pods never share p
     'the pod with the room has the busy label',
     async () => (await user.pods())[1]?.metadata.labels['mediarooms.dev/busy'] === 'true',
   );
+  await user.until('the budget counts the pod with the room', () => budgetIs(user, 1));
+  await assert.rejects(evict(user, 'c-1'), /violate the pod's disruption budget/);
   await user.kubectl('scale', 'mediacluster', 'c', '--replicas=1');
   const one = await user.settled('c-1');
   assert.deepEqual(uids(one), [second.metadata.uid]);
@@ -32,6 +52,7 @@ test('scaling up and down keeps the pod with a live room, and pods never share p
   assert.deepEqual((await user.names('services')).sort(), ['c', 'c-1', 'c-1-media', 'c-nodes']);
   await room.leave();
   await user.until('the busy label is removed', async () => (await user.pods())[0]?.metadata.labels['mediarooms.dev/busy'] === undefined);
+  await user.until('the budget counts no pod', () => budgetIs(user, 0));
 });
 
 test('a drain waits for a file that plays in a room without peers, and the status says so', async (t: TestContext) => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { parse } from 'yaml';
+import { disruptionBudget } from '../../operator/clusters/auxiliary-objects.ts';
 import { configFiles, configObjects } from '../../operator/clusters/config-files.ts';
 import { sharedObjects, slotObjects } from '../../operator/clusters/desired.ts';
 import type { ClusterObject, Pod } from '../../operator/clusters/manifests.ts';
@@ -65,7 +66,8 @@ function everything(cluster: StoredCluster, basePort: number): { objects: Cluste
   assert.ok('config' in files, JSON.stringify(files));
   const slot = { index: 0, basePort };
   const { media, others } = slotObjects(cluster, slot);
-  const objects = [...sharedObjects(cluster, facts), ...configObjects(cluster, files), ...others, ...(media ? [media] : [])];
+  const shared = [...sharedObjects(cluster, facts), disruptionBudget(cluster, 1), ...configObjects(cluster, files)];
+  const objects = [...shared, ...others, ...(media ? [media] : [])];
   return { objects, pod: pod(cluster, facts, slot) };
 }
 

@@ -1,6 +1,7 @@
 // Pods of a cluster: observes them, computes the desired number and performs the steps of the rollout plan.
 import type { ConditionReason } from '../../kube/conditions.ts';
 import type { Stored } from '../../kube/objects.ts';
+import { disruptionBudget } from '../auxiliary-objects.ts';
 import type { ClusterContext } from '../cluster-context.ts';
 import type { ConfigFiles } from '../config-files.ts';
 import { slotObjects } from '../desired.ts';
@@ -9,6 +10,7 @@ import type { ObservedPod } from '../observed-objects.ts';
 import type { StoredCluster } from '../owned.ts';
 import type { OwnedObjects } from '../owned-objects.ts';
 import { appendSample, desiredNodes, nodesFor, type ScaleSample } from '../scaling/autoscaling.ts';
+import { isBusy } from '../scaling/drain.ts';
 import { planRollout, type RolloutPlan } from '../scaling/rollout.ts';
 import { defaultSurgeTimeout, RolloutTurns, rolloutPolicy } from '../scaling/rollout-policy.ts';
 import { isSigned } from '../secrets/signed-calls.ts';
@@ -29,7 +31,15 @@ const firstFailurePause = 1_000;
 const maxFailurePauseMs = 60_000;
 const failureMemory = 300_000;
 
-export type FleetOptions = { operations: PodOperations; poll: NodePoll; hosts: HostMonitor; objects: OwnedObjects; now: () => number };
+export type FleetOptions = {
+  operations: PodOperations;
+  poll: NodePoll;
+  hosts: HostMonitor;
+  objects: OwnedObjects;
+  /** Monotonic milliseconds. */
+  now: () => number;
+  clock: () => Date;
+};
 
 export type FleetState = {
   seen: PodReport[];
@@ -112,6 +122,7 @@ export class Fleet {
     const state: FleetState = { seen, desired, progress: surge.progress, problems: this.#problemsOf(seen, pods, plan), held: policy.held };
     await this.#makeAndRemove(context, pods, plan, files, state);
     await this.#drainAndKeep(context, pods, plan, state);
+    await this.#protect(context, state);
     await this.#mark(context, pods, files, state);
     await this.#repair(context, pods, state);
     this.#options.operations.retain(key, pods);
@@ -263,6 +274,15 @@ export class Fleet {
         });
     }
     for (const { facts } of seen) if (facts.ending) progress.push({ reason: 'Ending', message: `Pod ${facts.name} is terminating.` });
+  }
+
+  /** Before pods get the busy label, and after it is removed: the budget must never be lower than the number of busy pods. */
+  async #protect({ client, cluster }: ReconcileContext, { seen, problems }: FleetState): Promise<void> {
+    const now = this.#options.clock().getTime();
+    // The budget does not count pods that are terminating.
+    const busy = seen.filter(({ facts }) => !facts.ending && (facts.busyLabel || isBusy(facts, now)));
+    const applied = await this.#options.objects.apply(client, cluster, disruptionBudget(cluster, busy.length));
+    if ('problem' in applied) problems.push(applied.problem);
   }
 
   async #mark(context: ReconcileContext, pods: Pods, files: Files, { seen }: FleetState): Promise<void> {

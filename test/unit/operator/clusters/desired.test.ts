@@ -1,6 +1,7 @@
 // Desired objects of a MediaCluster: common metadata, and problems of valid specs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { disruptionBudget } from '../../../../operator/clusters/auxiliary-objects.ts';
 import { configFiles, configObjects } from '../../../../operator/clusters/config-files.ts';
 import { sharedObjects, slotObjects, specProblems } from '../../../../operator/clusters/desired.ts';
 import { podSelector, selectorText } from '../../../../operator/clusters/names.ts';
@@ -20,7 +21,15 @@ function everything() {
   assert.ok(media);
   const random = (size: number) => Buffer.alloc(size);
   const made = missingSecrets(cluster, { secrets: new Map() }, random);
-  return [...sharedObjects(cluster, facts), ...configObjects(cluster, files), ...made, ...others, media, pod(cluster, facts, slot)];
+  return [
+    ...sharedObjects(cluster, facts),
+    disruptionBudget(cluster, 1),
+    ...configObjects(cluster, files),
+    ...made,
+    ...others,
+    media,
+    pod(cluster, facts, slot),
+  ];
 }
 
 test('every object is in the namespace of its cluster, owned by it and labeled', () => {
@@ -61,7 +70,7 @@ test('the same cluster always gives the same objects', () => {
 
 test('disabled objects are not created', () => {
   const kinds = (spec: object, changes = {}) => sharedObjects(testCluster(spec), testFacts(changes)).map(({ kind }) => kind);
-  assert.deepEqual(kinds({}), ['ServiceAccount', 'Service', 'Service', 'PodDisruptionBudget', 'NetworkPolicy']);
+  assert.deepEqual(kinds({}), ['ServiceAccount', 'Service', 'Service', 'NetworkPolicy']);
   assert.ok(kinds(richSpec).includes('ServiceMonitor'));
   assert.ok(!kinds(richSpec, { serviceMonitors: false }).includes('ServiceMonitor'));
 });
