@@ -73,7 +73,7 @@ export const roomConditions = {
 export const mediaClusterConditions = {
   conditions: {
     Ready:
-      'The cluster matches its spec: all nodes are ready and current. During a rollout or a drain it is False although the cluster serves; see Available.',
+      'The cluster matches its spec: all nodes are ready and current, except those that a held rollout keeps. During a rollout or a drain it is False although the cluster serves; see Available.',
     Reconciling: reconciling,
     Stalled: stalled,
     Available: 'At least one node is ready.',

@@ -138,6 +138,11 @@ describe('kstatus conditions', () => {
       'Ready=True/NodesReady',
     ],
     [
+      'are Ready while a rollout is held, because the spec or an update of the operator asks for that',
+      { held: { reason: 'RolloutHeld', message: '1 pod keeps an older template: rollout.paused is true.' } },
+      'Ready=True/NodesReady',
+    ],
+    [
       'are Ready with zero nodes',
       { pods: [], desired: 0, config: { status: 'Unknown', reason: 'NoNodes', message: 'None.' } },
       'Ready=True/ScaledToZero',
