@@ -1,9 +1,8 @@
 // Scaling and rollouts: the least loaded pods are removed first, new pods start first, live rooms keep their time.
 import assert from 'node:assert/strict';
-import { after, type TestContext, test } from 'node:test';
+import { after, test } from 'node:test';
 import { basePort, type ClusterPod, LiveRoom, MediaClusterUser, startClusterOperator } from '../kit/kube/media-clusters.ts';
 import { playableFiles } from '../kit/media/ogg-file.ts';
-import { makeResources } from '../kit/processes/resources-folder.ts';
 import { stopwatch } from '../kit/promised-time.ts';
 
 const { server } = await startClusterOperator({ after });
@@ -55,11 +54,19 @@ test('scaling up and down keeps the pod with a live room, and pods never share p
   await user.until('the budget counts no pod', () => budgetIs(user, 0));
 });
 
-test('a drain waits for a file that plays in a room without peers, and the status says so', async (t: TestContext) => {
-  const resources = await makeResources(t, playableFiles());
-  const extraEnv = [{ name: 'SVC_RESOURCES_BASE_PATH', value: resources }];
-  const spec = { replicas: 1, drain: { timeoutSeconds: 600 }, config: { componentsUsed: ['file'] }, podTemplate: { extraEnv } };
+test('a drain waits for a file that plays in a room without peers, and the status says so', async () => {
+  const spec = {
+    replicas: 1,
+    drain: { timeoutSeconds: 600 },
+    config: { componentsUsed: ['file'] },
+    podTemplate: {
+      volumes: [{ name: 'sources', configMap: { name: 'sources' } }],
+      volumeMounts: [{ name: 'sources', mountPath: '/var/lib/mediarooms/file_component_sources' }],
+    },
+  };
   const user = await MediaClusterUser.make(server, 'playing', spec);
+  const binaryData = { 'long.ogg': playableFiles()['file_component_sources/long.ogg']?.toString('base64') };
+  await server.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'sources', namespace: 'playing' }, binaryData });
   const [pod] = await user.settled('c-0');
   assert.ok(pod);
   const api = await user.api(pod);
