@@ -55,7 +55,7 @@ export const chartValuesSchema = z.object({
   rbac: z.object({
     create: z.boolean().meta({
       description:
-        'Create Roles and their bindings. If false, create those that the chart renders with true, for the ServiceAccount of the operator; the hook of `helm uninstall` then uses that ServiceAccount too.',
+        'Create Roles and their bindings. If false, create those that the chart renders with true, for the ServiceAccounts of the operator and of the hook of `helm uninstall` (`RELEASE-operator-uninstall`).',
     }),
     nodes: z
       .boolean()
@@ -103,7 +103,17 @@ export const chartValuesSchema = z.object({
     }),
   }),
   uninstall: z.object({
-    timeoutSeconds: z.int().min(1).max(86_400).meta({ description: 'Seconds that `helm uninstall` waits for Rooms and nodes to end.' }),
+    deleteResources: z.boolean().meta({
+      description:
+        'Whether `helm uninstall` deletes all Rooms and MediaClusters of the watched namespaces. If false, they stay with their pods, and only the finalizers of the operator are removed.',
+    }),
+    deleteClaims: z.boolean().meta({
+      description:
+        'Whether it deletes the volume claims and the generated Secrets of these MediaClusters too. It needs uninstall.deleteResources.',
+    }),
+    timeoutSeconds: z.int().min(1).max(86_400).meta({
+      description: 'Seconds that `helm uninstall` waits for the operator to end; with deleteResources, for Rooms and nodes to end.',
+    }),
   }),
 });
 

@@ -42,10 +42,12 @@ export const variables = {
 } as const satisfies Record<string, readonly [standard: string, meaning: string]>;
 type Variable = keyof typeof variables;
 
-export const usage = `Usage: operator [--once | --uninstall [--timeout SECONDS] [--release NAME] | --smoke URL --tokens FOLDER] [--kubeconfig FILE]
+export const usage = `Usage: operator [--once | --uninstall [--delete-resources [--delete-claims]] [--timeout SECONDS] [--release NAME] | --smoke URL --tokens FOLDER] [--kubeconfig FILE]
 
   --once             dry run: print the changes as a diff; exit code 0 without changes, 1 with changes, 2 on an error
-  --uninstall        delete all Rooms and MediaClusters of the watched namespaces; remove finalizers of those not deleted in time
+  --uninstall        remove the finalizers of the operator from all Rooms and MediaClusters of the watched namespaces
+  --delete-resources with --uninstall: delete these Rooms and MediaClusters; remove finalizers of those not deleted in time
+  --delete-claims    with --delete-resources: delete claims and generated Secrets too
   --timeout SECONDS  timeout of --uninstall and --smoke (120)
   --release NAME     with --uninstall: do nothing if operators of other releases run in these namespaces
   --smoke URL        test the media nodes at URL: a room, a peer, its websocket, its media address
@@ -86,6 +88,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env, args: r
     task: tasks.find((task) => given[task] !== undefined) ?? ('run' as const),
     timeout: timeoutOf(given, reader.errors),
     release: given.release,
+    deleteResources: given['delete-resources'] === true,
+    deleteClaims: given['delete-claims'] === true,
     smoke: { url: given.smoke ?? '', tokens: given.tokens ?? '', media: given['no-media'] !== true },
   };
   if (reader.errors.length > 0) throw new ConfigError(reader.errors);
@@ -98,6 +102,8 @@ const options = {
   uninstall: { type: 'boolean' },
   timeout: { type: 'string' },
   release: { type: 'string' },
+  'delete-resources': { type: 'boolean' },
+  'delete-claims': { type: 'boolean' },
   smoke: { type: 'string' },
   tokens: { type: 'string' },
   'no-media': { type: 'boolean' },
@@ -109,6 +115,8 @@ function parse(args: readonly string[], errors: string[]): Options {
   try {
     const { values } = parseArgs({ args: [...args], options });
     if (values.release !== undefined && !labelValue.test(values.release)) errors.push('Expected --release to be a release name');
+    if (values['delete-claims'] && !values['delete-resources'])
+      errors.push('Expected --delete-claims to be set together with --delete-resources');
     const requested = tasks.filter((task) => values[task] !== undefined).map((task) => `--${task}`);
     if (requested.length > 1) errors.push(`Expected only one of --once, --uninstall and --smoke, got: ${requested.join(' and ')}`);
     if (values.smoke !== undefined && !/^https?:\/\/[^/\s]+$/.test(values.smoke))

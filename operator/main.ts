@@ -37,10 +37,11 @@ async function run(config: OperatorConfig, log: Log): Promise<string | undefined
   return operator.run();
 }
 
-async function runUninstall({ namespaces, timeout, release, ...config }: OperatorConfig, log: Log): Promise<undefined> {
-  const client = await connect({ ...config, namespaces, timeout, release }, log);
+async function runUninstall(config: OperatorConfig, log: Log): Promise<undefined> {
+  const client = await connect(config, log);
+  const { namespace, namespaces, timeout, release, deleteResources, deleteClaims } = config;
   try {
-    await uninstall({ client, namespaces, timeout, release, log });
+    await uninstall({ client, namespace, namespaces, timeout, release, deleteResources, deleteClaims, log });
   } finally {
     await client.close();
   }

@@ -23,6 +23,7 @@ const kubectl = async (...args: string[]) => (await mustRunKubectl(...args)).tri
 
 const install = (release: string, namespace: string, ...flags: string[]) =>
   mustRun(helm, ['install', release, chartFolder, '-n', namespace, '--create-namespace', '--wait', '--timeout', '120s', ...flags]);
+const deletesAll = ['--set', 'uninstall.deleteResources=true,uninstall.deleteClaims=true'];
 const uninstall = (release: string, namespace: string) =>
   mustRun(helm, ['uninstall', release, '-n', namespace, '--wait', '--timeout', '120s']);
 const available = (cluster: string, namespace: string) =>
@@ -83,7 +84,7 @@ test('default values install an operator and two nodes, and the commands of the 
   const commands = commandsOf(notes);
   const said = new Map<string, string>();
   for (const command of commands) {
-    if (/port-forward|^http|delete crd/.test(command)) continue;
+    if (/port-forward|^http|delete crd|uninstall\./.test(command)) continue;
     said.set(
       command
         .replace(/^kubectl -n default /, '')
@@ -132,21 +133,36 @@ test('a failed helm test names the failed step and deletes its room', async () =
   await kubectl('patch', 'mcl', 'mediarooms', '--type=json', '-p', '[{"op":"remove","path":"/spec/media"}]');
 });
 
-test('a second installation in another namespace has separate nodes, rooms and tokens', async () => {
+test('a second installation in another namespace has separate nodes, rooms and tokens, and its uninstall keeps them', async () => {
   await install('mediarooms', 'team', ...quick);
   await available('mediarooms', 'team');
   await makeRoom('first', 'team');
   const token = (namespace: string) => kubectl('-n', namespace, 'get', 'secret', 'mediarooms-api-tokens', '-o', 'jsonpath={.data.admin}');
   assert.notEqual(await token('team'), await token('default'));
+  const pid = runner.pidOf('mediarooms-0', 'team') ?? 0;
   await uninstall('mediarooms', 'team');
-  await gone('team');
+  const left = await objectsOf('team');
+  for (const name of [
+    'mediacluster.mediarooms.dev/mediarooms',
+    'room.mediarooms.dev/first',
+    'pod/mediarooms-0',
+    'secret/mediarooms-api-tokens',
+  ])
+    assert.ok(left.includes(name), `${name} is in ${left}`);
+  assert.deepEqual(
+    left.filter((name) => /operator|^job|^role/.test(name)),
+    [],
+  );
+  assert.equal(runner.pidOf('mediarooms-0', 'team'), pid);
+  assert.equal(await kubectl('-n', 'team', 'get', 'mroom', 'first', '-o', 'jsonpath={.metadata.finalizers}'), '');
+  await kubectl('delete', 'namespace', 'team', '--timeout=90s');
   // The first installation is not affected.
   await kubectl('wait', '--for=condition=Ready', 'mroom/first', '--timeout=60s');
 });
 
 test('a second release in the same namespace waits for the Lease, and its uninstall does not affect the first', async () => {
   const before = await kubectl('get', 'mroom', 'first', '-o', 'jsonpath={.status.incarnation}');
-  await install('second', 'default', ...quick);
+  await install('second', 'default', ...quick, ...deletesAll);
   await available('second', 'default');
   await makeRoom('of-second', 'default', { clusterRef: { name: 'second' } });
   await kubectl('delete', 'mroom', 'of-second', '--timeout=60s');
@@ -156,9 +172,10 @@ test('a second release in the same namespace waits for the Lease, and its uninst
   await kubectl('wait', '--for=delete', 'pod/second-0', '--timeout=60s');
 });
 
-test('uninstall ends rooms before nodes and leaves no object, no finalizer and no process', async () => {
+test('uninstall with deleteResources and deleteClaims ends rooms before nodes and leaves no object, no finalizer and no process', async () => {
   const pids = runner.pods.flatMap(({ metadata }) => runner.pidOf(metadata.name, metadata.namespace) ?? []);
   assert.ok(pids.length >= 3);
+  await mustRun(helm, ['upgrade', 'mediarooms', chartFolder, '--wait', '--reuse-values', '--force-conflicts', ...deletesAll]);
   await uninstall('mediarooms', 'default');
   await gone('default');
   assert.equal(await wideObjects(), '');

@@ -118,8 +118,9 @@ test('a rollback to the first chart restores its settings and keeps the room and
   assert.equal(await definitionVersion(), manifest.version);
 });
 
-test('an uninstall of this chart deletes the objects of the first chart too', slow, async () => {
-  await mustRun(helm, ['upgrade', 'rooms', chartFolder, ...wait, ...values]);
+test('an uninstall of this chart with deleteResources and deleteClaims deletes the objects of the first chart too', slow, async () => {
+  const deletesAll = ['--set', 'uninstall.deleteResources=true,uninstall.deleteClaims=true'];
+  await mustRun(helm, ['upgrade', 'rooms', chartFolder, ...wait, ...values, ...deletesAll]);
   await mustRun(helm, ['uninstall', 'rooms', '--timeout', `${timeoutSeconds}s`]);
   await kubectl('wait', '--for=delete', 'mroom,mcl,pods,secrets', '--all', `--timeout=${timeoutSeconds}s`);
   assert.equal(await kubectl('get', 'clusterroles,roles', '-A', '-l', 'app.kubernetes.io/managed-by=Helm', '-o', 'name'), '');

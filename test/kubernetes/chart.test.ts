@@ -77,7 +77,7 @@ const valueSets: Record<string, Values> = {
       annotations: { 'example.com/owner': 'video' },
       spec: { autoscaling: { maxReplicas: 4 }, podTemplate: { labels }, imagePullSecrets: [{ name: 'own' }] },
     },
-    uninstall: { timeoutSeconds: 600 },
+    uninstall: { deleteResources: true, deleteClaims: true, timeoutSeconds: 600 },
     test: { media: false },
   },
   'a MediaCluster with all optional objects': {
@@ -147,7 +147,7 @@ test('a change of the permission to read Nodes restarts the operator', async () 
   assert.deepEqual(may, again);
 });
 
-test('with external RBAC no Role is rendered, and the uninstall hook uses the given ServiceAccount', async () => {
+test('with external RBAC no Role is rendered, and the uninstall hook has a ServiceAccount that outlives that of the operator', async () => {
   type Rendered = { kind: string; spec: { template: { spec: { serviceAccountName: string } } } } | null;
   const values = { rbac: { create: false }, serviceAccount: { name: 'given' } };
   const objects = parseAllDocuments(await render(values)).map((document) => document.toJS() as Rendered);
@@ -156,7 +156,24 @@ test('with external RBAC no Role is rendered, and the uninstall hook uses the gi
     [],
   );
   const hook = objects.find((object) => object?.kind === 'Job');
-  assert.equal(hook?.spec.template.spec.serviceAccountName, 'given');
+  assert.equal(hook?.spec.template.spec.serviceAccountName, 'rooms-operator-uninstall');
+});
+
+test('Helm keeps the MediaCluster, unless claims are to be deleted', async () => {
+  type Rendered = { kind: string; metadata: { annotations?: Record<string, string> } } | null;
+  const annotationsOf = async (values: Values) => {
+    const objects = parseAllDocuments(await render(values)).map((document) => document.toJS() as Rendered);
+    return objects.find((object) => object?.kind === 'MediaCluster')?.metadata.annotations;
+  };
+  const keep = { 'helm.sh/resource-policy': 'keep' };
+  assert.deepEqual(await annotationsOf({}), keep);
+  assert.deepEqual(await annotationsOf({ uninstall: { deleteResources: true }, mediaCluster: { annotations: { a: 'b' } } }), {
+    a: 'b',
+    ...keep,
+  });
+  assert.equal(await annotationsOf({ uninstall: { deleteResources: true, deleteClaims: true } }), undefined);
+  // With --reuse-values of chart 0.7.0.
+  assert.deepEqual(await annotationsOf({ uninstall: { deleteResources: null, deleteClaims: null } }), keep);
 });
 
 test('the notes name the Secret of the API tokens', async () => {
@@ -222,6 +239,10 @@ const refused: Record<string, [values: Values, sentence: RegExp]> = {
   ],
   'a priority above the maximum of users': [{ priorityClass: { value: 2_000_000_000 } }, /priorityClass\/value': maximum/],
   'a scrape interval': [{ monitoring: { serviceMonitor: { interval: 'often' } } }, /interval': 'often' does not match pattern/],
+  'claims without their MediaClusters': [
+    { uninstall: { deleteClaims: true } },
+    /uninstall\.deleteClaims needs uninstall\.deleteResources, because MediaClusters that stay use their claims/,
+  ],
   'an uninstall timeout of zero': [{ uninstall: { timeoutSeconds: 0 } }, /uninstall\/timeoutSeconds': minimum: got 0, want 1/],
 };
 

@@ -63,6 +63,12 @@ test('a smoke test needs an address and a folder of tokens', () => {
 test('uninstall has a timeout, and two tasks are an error', () => {
   const config = readConfig({}, ['--uninstall', '--timeout', '30', '--release', 'rooms']);
   assert.deepEqual([config.task, config.timeout, config.release], ['uninstall', 30_000, 'rooms']);
+  assert.deepEqual([config.deleteResources, config.deleteClaims], [false, false]);
+  const all = readConfig({}, ['--uninstall', '--delete-resources', '--delete-claims']);
+  assert.deepEqual([all.deleteResources, all.deleteClaims], [true, true]);
+  assert.deepEqual(errorsOf({}, ['--uninstall', '--delete-claims']), [
+    'Expected --delete-claims to be set together with --delete-resources',
+  ]);
   assert.deepEqual(errorsOf({}, ['--uninstall', '--once', '--timeout', 'soon', '--release', 'a,b']), [
     'Expected --release to be a release name',
     'Expected only one of --once, --uninstall and --smoke, got: --once and --uninstall',
