@@ -24,11 +24,10 @@ export type ComposeOptions = {
   metrics: OperatorMetrics;
   /** Creates the clients of nodes. */
   connect?: ConnectNode;
-  startPendingMs?: number;
 };
 
 export async function assemble(options: ComposeOptions): Promise<AssembledOperator> {
-  const { config, reading, writing, recorder, log, metrics, startPendingMs } = options;
+  const { config, reading, writing, recorder, log, metrics } = options;
   const { connect = (node) => new NodeClient(node) } = options;
   const { namespaces, nodeImage, roomWorkers, clusterWorkers } = config;
   const mayReadNodes = (await reading.can('list', resources.nodes)) && (await reading.can('watch', resources.nodes));
@@ -72,7 +71,6 @@ export async function assemble(options: ComposeOptions): Promise<AssembledOperat
     metrics,
     workers: roomWorkers,
     connect,
-    ...(startPendingMs !== undefined && { startPendingMs }),
   });
   return { stores, rooms, clusters };
 }

@@ -44,8 +44,6 @@ export async function reconcileOnce(client: KubeClient, config: OperatorConfig, 
     log,
     metrics: new OperatorMetrics(),
     connect: recordingNodes(plannedChanges.act),
-    // A dry run does not wait for requests of an earlier process.
-    startPendingMs: 0,
   });
   const running = stores.run(signal);
   try {

@@ -63,7 +63,8 @@ export async function act(context: ActContext, observed: Observed, action: NodeA
 }
 
 export function relocateRoom({ link, cluster, signal }: ActContext, { roomId, status, room }: Observed): Promise<ObservedRoom> {
-  return locateRoom({ link, cluster, roomId, uid: room.metadata.uid, status, signal });
+  const { uid, deletionTimestamp } = room.metadata;
+  return locateRoom({ link, cluster, roomId, uid, status, deleting: deletionTimestamp !== undefined, signal });
 }
 
 function unreachable(error: NodeError): ObservedRoom {
@@ -130,8 +131,7 @@ async function create({ link, cluster, signal }: ActContext, draft: Draft, reque
 
 async function deleteRoom({ signal }: ActContext, draft: Draft, node: NodeClient): Promise<void> {
   await node.deleteRoom(draft.observed.roomId, signal).catch(ignoreMissing('room_not_found', 'room_ended'));
-  // The room existed, so its create request is not pending any more.
-  draft.set({ location: { kind: 'absent' }, createPendingMs: Number.NEGATIVE_INFINITY });
+  draft.set({ location: { kind: 'absent' } });
 }
 
 async function patch({ signal }: ActContext, draft: Draft, node: NodeClient, { config }: Of<'patch'>): Promise<void> {

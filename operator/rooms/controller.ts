@@ -67,6 +67,7 @@ export class RoomController {
 
   /** Runs until the signal aborts and every worker has ended. Can be called once. */
   async run(signal: AbortSignal): Promise<void> {
+    this.#work.startLeading();
     await this.#controller.run(signal).finally(() => this.#close());
   }
 

@@ -13,6 +13,8 @@ export type LocateRoomOptions = {
   /** externalId of the room. */
   uid: string;
   status: RoomStatus;
+  /** The room is needed only to be deleted. */
+  deleting: boolean;
   signal: AbortSignal;
 };
 
@@ -75,9 +77,15 @@ async function ask(
 }
 
 /** A room with an unknown incarnation has an unknown address too. */
-async function presence({ link, status, signal }: LocateRoomOptions, { client }: Candidate, room: NodeRoom): Promise<ObservedRoom> {
+async function presence(
+  { link, status, deleting, signal }: LocateRoomOptions,
+  { client }: Candidate,
+  room: NodeRoom,
+): Promise<ObservedRoom> {
   const known = status.incarnation === room.incarnation && status.node !== undefined && status.address !== undefined;
   if (known) return { kind: 'present', room, node: status.node, address: status.address };
+  // The request below could recreate a room that another operator deletes.
+  if (deleting) return { kind: 'present', room };
   try {
     // Creating it is idempotent and returns its address.
     const { id: roomId, externalId, config } = room;

@@ -128,8 +128,9 @@ function deletion(observed: Observed): Decision {
   if ('reason' in cluster) return { status, action: { type: 'removeFinalizer', orphan: false } };
   if (location.kind === 'present') return { status, action: { type: 'delete' } };
   if (location.kind !== 'unknown') {
-    // A room created after the finalizer is removed would be orphaned, with an id that blocks other Rooms.
-    if (status.incarnation === undefined && createPendingMs > 0) return { status, action: wait(createPendingMs) };
+    // A room created after the finalizer is removed would be orphaned, with an id that blocks other Rooms. Requests are repeated, so one
+    // may be pending although the room already existed.
+    if (createPendingMs > 0) return { status, action: wait(createPendingMs) };
     return { status, action: { type: 'removeFinalizer', orphan: false } };
   }
   if (deletingForMs >= deletionTimeoutMs) return { status, action: { type: 'removeFinalizer', orphan: true } };

@@ -85,7 +85,7 @@ export class RoomCache {
   componentCrashes: Observed['componentCrashes'] = new Map();
   readonly uid: string;
 
-  /** `createPendingUntil`: for requests of an earlier operator process. */
+  /** `createPendingUntil`: for requests of the previous leader. */
   constructor(uid: string, createPendingUntil: number) {
     this.uid = uid;
     this.createPendingUntil = createPendingUntil;

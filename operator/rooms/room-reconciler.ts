@@ -48,8 +48,6 @@ export type RoomDeps = {
   log: Log;
   /** Wall clock in milliseconds since 1970. */
   now?: () => number;
-  /** Milliseconds after which requests of the previous operator process have taken effect; 0 if there are none. */
-  startPendingMs?: number;
 };
 export type RoomReconcilerOptions = RoomDeps & { links: ClusterClients; memories: Map<string, RoomCache> };
 
@@ -66,15 +64,19 @@ type Pass = {
 
 export class RoomReconciler {
   readonly #options: RoomReconcilerOptions;
-  /** Requests of the previous operator process have taken effect by then, in monotonic milliseconds. */
-  readonly #createPendingUntil: number;
+  /** Requests of the previous leader have taken effect by then, in monotonic milliseconds. */
+  #createPendingUntil = Number.NEGATIVE_INFINITY;
   readonly #digests = new SecretDigests();
   /** Ids of rooms orphaned on unreachable nodes, by externalId. */
   readonly #orphans = new BoundedMap<string, string>(maxOrphans);
 
   constructor(options: RoomReconcilerOptions) {
     this.#options = options;
-    this.#createPendingUntil = performance.now() + (options.startPendingMs ?? createPendingMs);
+  }
+
+  /** Another operator may have led until now, and its last requests may still take effect. */
+  startLeading(): void {
+    this.#createPendingUntil = performance.now() + createPendingMs;
   }
 
   async reconcile(key: string, signal: AbortSignal): Promise<Reconciled> {

@@ -1,11 +1,11 @@
 // Operators that start and end while Rooms change: the result is the declared state, without duplicate or orphaned rooms.
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { eventually } from '../kit/eventually.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
 import { type KubeJson, room } from '../kit/kube/read-objects.ts';
 import { RoomFixture } from '../kit/kube/room-fixture.ts';
-import { startFaultyProxy } from '../kit/network/faulty-proxy.ts';
+import { type FaultyProxy, startFaultyProxy } from '../kit/network/faulty-proxy.ts';
 import { startNode } from '../kit/processes/start-node.ts';
 import { seededRandom } from '../kit/seeded-random.ts';
 
@@ -71,12 +71,19 @@ test('two concurrent operators create each room once', async () => {
   for (const each of operators) await each.stop();
 });
 
-test('a create request that outlives its operator leaves no orphaned room', async (t) => {
+/** A MediaCluster in a new namespace, whose node is reached through a proxy. */
+async function proxiedCluster(t: TestContext, namespace: string): Promise<FaultyProxy> {
   const proxy = await startFaultyProxy(t, Number(new URL(nodeUrl).port));
-  await fixture.server.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'outlived' } });
-  await fixture.addCluster('media', [{ url: proxy.url }], {}, 'outlived');
+  await fixture.server.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+  await fixture.addCluster('media', [{ url: proxy.url }], {}, namespace);
   // A signature is valid for the address of the node only.
-  fixture.pods.set('outlived/media', fixture.pods.get('outlived/media')?.map((pod) => ({ ...pod, signed: false })) ?? []);
+  const key = `${namespace}/media`;
+  fixture.pods.set(key, fixture.pods.get(key)?.map((pod) => ({ ...pod, signed: false })) ?? []);
+  return proxy;
+}
+
+test('a create request that outlives its operator leaves no orphaned room', async (t) => {
+  const proxy = await proxiedCluster(t, 'outlived');
   const create = proxy.hold('POST', '/room');
   const first = await fixture.startOperator();
   await fixture.server.apply(room('outlived', {}, 'outlived'));
@@ -90,6 +97,25 @@ test('a create request that outlives its operator leaves no orphaned room', asyn
   assert.equal((await api.get('/room/outlived')).status, 200);
   await eventually('the Room is deleted', async () => (await fixture.room('outlived', 'outlived')) === undefined);
   assert.equal((await api.get('/room/outlived')).status, 404);
+  await second.stop();
+});
+
+test('a repeated create request that outlives the deletion of its room leaves no orphaned room', async (t) => {
+  const proxy = await proxiedCluster(t, 'repeated');
+  const create = proxy.hold('POST', '/room');
+  const first = await fixture.startOperator();
+  await fixture.server.apply(room('repeated', {}, 'repeated'));
+  await create.arrived;
+  // The next request creates it.
+  await fixture.waitUntilReady('repeated', 'repeated');
+  await first.stop();
+  const second = await fixture.startOperator();
+  await fixture.server.kubectl(['delete', 'mroom', 'repeated', '--namespace=repeated', '--wait=false']);
+  await eventually('the room is deleted', async () => (await api.get('/room/repeated')).status === 404);
+  await create.release();
+  assert.equal((await api.get('/room/repeated')).status, 200);
+  await eventually('the Room is deleted', async () => (await fixture.room('repeated', 'repeated')) === undefined);
+  assert.equal((await api.get('/room/repeated')).status, 404);
   await second.stop();
 });
 

@@ -41,7 +41,8 @@ function looking(nodes: ClusterNode[], waited: (number | undefined)[], reportedL
     nodeAt: async () => undefined,
     podOf: () => undefined,
   };
-  return { link, cluster: 'c', roomId: 'r', uid, status: { ...readyStatus, node: 'c-0' }, signal: new AbortController().signal };
+  const status = { ...readyStatus, node: 'c-0' };
+  return { link, cluster: 'c', roomId: 'r', uid, status, deleting: false, signal: new AbortController().signal };
 }
 
 for (const { ready, reportedLost, probeTimeoutMs, location } of [

@@ -145,7 +145,7 @@ describe('A Room that is being deleted', () => {
     ['deletes its room', { metadata: deleting, location: present() }, 'delete'],
     ['is released when its room has ended', { metadata: deleting }, 'removeFinalizer'],
     ['waits for a request that may still create its room', { metadata: deleting, createPendingMs: 7_000 }, 'wait'],
-    ['is released if its room is known to have ended', { ...live, metadata: deleting, createPendingMs: 7_000 }, 'removeFinalizer'],
+    ['waits for it also after its room has ended', { ...live, metadata: deleting, createPendingMs: 7_000 }, 'wait'],
     ['does not delete a foreign room', { metadata: deleting, location: { kind: 'foreign' } }, 'removeFinalizer'],
     [
       'is released without its MediaCluster',
