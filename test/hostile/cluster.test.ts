@@ -1,6 +1,5 @@
 // A hostile node in the network of a cluster, without its cookie.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import type { TestContext } from 'node:test';
 import { connect } from 'node:tls';
@@ -10,6 +9,7 @@ import { eventually } from '../kit/eventually.ts';
 import { makeClusterCertificates } from '../kit/network/certificates.ts';
 import { testCookie } from '../kit/network/dist-nodes.ts';
 import { startRelay } from '../kit/network/dist-relay.ts';
+import { socketClosed } from '../kit/network/listen.ts';
 import { RawDistPeer } from '../kit/network/raw-dist-peer.ts';
 import { type NodeProcess, runNodeToEnd, startNodeProcess } from '../kit/processes/node-process.ts';
 import { assertPrompt, stopwatch } from '../kit/promised-time.ts';
@@ -69,7 +69,7 @@ attack(attacks.halfOpen, async (t) => {
   const port = (await findNode({ host: '127.0.0.1', port: defaultEpmdPort }, name))?.entry.port ?? 0;
   const elapsed = stopwatch();
   const silent = await Promise.all(Array.from({ length: 300 }, () => RawDistPeer.dial(t, port)));
-  const gone = Promise.all(silent.map(({ socket }) => socket.destroyed || once(socket, 'close')));
+  const gone = Promise.all(silent.map(({ socket }) => socketClosed(socket)));
   await (await RawDistPeer.dial(t, port)).shakeHands(`${newName()}@localhost`);
   await gone;
   assertPrompt('the disconnect', elapsed(), { promised: 7_000 });

@@ -7,6 +7,7 @@ import { text as textOf } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { eventually } from '../kit/eventually.ts';
 import { scrape } from '../kit/fakes/metrics.ts';
+import { socketClosed } from '../kit/network/listen.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { enterRoom } from '../kit/network/room-sockets.ts';
 import { sendBytes } from '../kit/network/stun.ts';
@@ -71,7 +72,7 @@ test('HTTP and websocket traffic equals the count of the client, during connecti
   await peer.closed;
   const [socket] = sockets;
   assert.ok(socket && socket.bytesWritten > 1000);
-  if (!socket.destroyed) await once(socket, 'close');
+  await socketClosed(socket);
   assert.deepEqual(await traffic(), [sent + socket.bytesWritten, received + socket.bytesRead]);
 });
 

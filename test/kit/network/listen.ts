@@ -1,4 +1,4 @@
-// Servers that a test makes itself: they listen on loopback and end with the test.
+// Servers that a test makes itself, which listen on loopback and end with the test; and the end of a socket.
 import { once } from 'node:events';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import type { Scope } from '../kube/scope.ts';
@@ -14,4 +14,13 @@ export async function listen(scope: Scope, server: Server): Promise<number> {
     for (const socket of sockets) socket.destroy();
   });
   return (server.address() as AddressInfo).port;
+}
+
+/** Resolves when the socket is closed, also by a reset, for which `once(socket, 'close')` rejects. */
+export function socketClosed(socket: Socket): Promise<void> {
+  if (socket.closed) return Promise.resolve();
+  return new Promise((resolve) => {
+    socket.on('error', () => {});
+    socket.once('close', () => resolve());
+  });
 }

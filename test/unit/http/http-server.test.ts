@@ -10,6 +10,7 @@ import { HttpServer } from '../../../node/http/http-server.ts';
 import type { RequestObservation } from '../../../node/http/middleware/access-log.ts';
 import { ApiTokens } from '../../../node/rooms/tokens/api-tokens.ts';
 import { apiClient } from '../../kit/answers/api-client.ts';
+import { socketClosed } from '../../kit/network/listen.ts';
 import { parseRaw, readToken, sendRaw, startServer, token } from './server.ts';
 
 test('every route is also served under the path of SVC_HOST, but not under paths with the same prefix', async (context) => {
@@ -212,12 +213,12 @@ test('close lets a request finish, then accepts no more', async (context) => {
 test('close aborts unfinished requests at its deadline', async (context) => {
   const { server } = await startServer(context);
   const socket = connect(server.port, '127.0.0.1');
-  socket.on('error', () => {});
   socket.write('GET /livez HTTP/1.1\r\nhost:');
   await once(socket, 'connect');
+  const closed = socketClosed(socket);
   await server.close(20);
   socket.resume();
-  if (!socket.closed) await once(socket, 'close');
+  await closed;
 });
 
 test('an address in use fails the start with a message', async (context) => {

@@ -1,5 +1,4 @@
 // Test server: a real HTTP server on real rooms with fake media, for the tests of this folder.
-import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { TestContext } from 'node:test';
 import { ServiceError } from '../../../api/errors.ts';
@@ -19,6 +18,7 @@ import { checkLast } from '../../kit/check-last.ts';
 import { makeDispatcher, makeRouter } from '../../kit/fakes/dispatcher.ts';
 import { makeRooms, type TestRooms } from '../../kit/fakes/rooms.ts';
 import { makeContent } from '../../kit/media/content.ts';
+import { socketClosed } from '../../kit/network/listen.ts';
 
 export const token = 'the-token-of-the-test';
 export const readToken = 'a-token-that-may-read';
@@ -113,7 +113,7 @@ export async function sendRaw(server: HttpServer, bytes: string | Buffer): Promi
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
   socket.on('error', () => {});
   socket.write(bytes);
-  await once(socket, 'close');
+  await socketClosed(socket);
   return Buffer.concat(chunks).toString();
 }
 

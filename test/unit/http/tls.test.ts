@@ -10,6 +10,7 @@ import { connect } from 'node:tls';
 import { pino } from 'pino';
 import type { HttpServer } from '../../../node/http/http-server.ts';
 import { readTlsPair } from '../../../node/http/tls-files.ts';
+import { socketClosed } from '../../kit/network/listen.ts';
 import { selfSigned } from '../../kit/self-signed.ts';
 import { tempFolder } from '../../kit/temp-folder.ts';
 import { startServer } from './server.ts';
@@ -38,7 +39,7 @@ test('HTTPS is served, and plain HTTP on the same port gets no response', async 
   });
   plain.on('error', () => {});
   plain.write('GET /livez HTTP/1.1\r\nhost: x\r\n\r\n');
-  await once(plain, 'close');
+  await socketClosed(plain);
   assert.ok(!text.includes('200 OK'));
 });
 

@@ -9,6 +9,7 @@ import { atom, tuple } from '../../../../node/cluster/erlang/terms/terms.ts';
 import { eventually } from '../../../kit/eventually.ts';
 import { connectedTo, startDistNode, type TestNode, testCookie } from '../../../kit/network/dist-nodes.ts';
 import { freePort } from '../../../kit/network/free-ports.ts';
+import { socketClosed } from '../../../kit/network/listen.ts';
 import { RawDistPeer } from '../../../kit/network/raw-dist-peer.ts';
 import { holdUp } from '../../../kit/pace.ts';
 import { assertPrompt, stopwatch } from '../../../kit/promised-time.ts';
@@ -250,7 +251,7 @@ describe('a hostile node', () => {
     const elapsed = stopwatch();
     const untrusted = await Promise.all([RawDistPeer.dial(t, node.port), RawDistPeer.dial(t, node.port)]);
     untrusted[1]?.sayName('z@127.0.0.1');
-    await Promise.all(untrusted.map(({ socket }) => once(socket, 'close')));
+    await Promise.all(untrusted.map(({ socket }) => socketClosed(socket)));
     const took = elapsed();
     assert.ok(took > 6900, `${took} ms`);
     assertPrompt('disconnecting a stalled handshake', took, { promised: 7_000 });

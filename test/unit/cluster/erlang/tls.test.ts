@@ -8,6 +8,7 @@ import { eventually } from '../../../kit/eventually.ts';
 import { makeClusterCertificates } from '../../../kit/network/certificates.ts';
 import { startDistNode } from '../../../kit/network/dist-nodes.ts';
 import { freePort } from '../../../kit/network/free-ports.ts';
+import { socketClosed } from '../../../kit/network/listen.ts';
 import { RawDistPeer } from '../../../kit/network/raw-dist-peer.ts';
 import { assertPrompt, stopwatch } from '../../../kit/promised-time.ts';
 
@@ -60,7 +61,7 @@ test('a silent connection is closed after seven seconds, with required and optio
     const { node } = await startDistNode(t, 'a', await freePort(), { tls: { ...secure.tls, optional } });
     const elapsed = stopwatch();
     const { socket } = await RawDistPeer.dial(t, node.port);
-    await once(socket, 'close');
+    await socketClosed(socket);
     assertPrompt('closing a silent connection', elapsed(), { promised: 7_000 });
   }
 });

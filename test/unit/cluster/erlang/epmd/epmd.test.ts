@@ -10,7 +10,7 @@ import { silentLog } from '../../../../../node/common/log.ts';
 import { eventually } from '../../../../kit/eventually.ts';
 import { LogRecorder } from '../../../../kit/network/dist-nodes.ts';
 import { freePort } from '../../../../kit/network/free-ports.ts';
-import { listen } from '../../../../kit/network/listen.ts';
+import { listen, socketClosed } from '../../../../kit/network/listen.ts';
 
 async function startServer(t: TestContext, limits = epmdServerLimits, ip: string | null = '127.0.0.1'): Promise<EpmdServer> {
   const server = new EpmdServer(silentLog(), limits);
@@ -41,7 +41,7 @@ async function answerTo(t: TestContext, port: number, bytes: Buffer): Promise<st
   let answer = '';
   socket.on('data', (chunk: Buffer) => (answer += chunk.toString('latin1')));
   socket.write(bytes);
-  await once(socket, 'close');
+  await socketClosed(socket);
   return answer;
 }
 
@@ -97,7 +97,7 @@ describe('EPMD server', () => {
     const { port } = await startServer(t, { ...epmdServerLimits, connections: 2, requestTimeoutMs: 2_000 });
     const [first] = await Promise.all([open(t, port), open(t, port)]);
     await assert.rejects(listNodes({ host: '127.0.0.1', port }));
-    if (!first.closed) await once(first, 'close');
+    await socketClosed(first);
     await eventually('a log line', () =>
       listNodes({ host: '127.0.0.1', port }).then(
         () => true,
