@@ -108,6 +108,8 @@ export const mediaClusterConditions = {
       'A Secret that the spec names does not exist. The previous configuration stays effective; without one, no pod is created until the Secret exists.',
     SecretKeyMissing: 'A key is missing in a Secret.',
     SecretInvalid: 'A value in a Secret is invalid, for example an API token that is too short.',
+    CookieChanged:
+      'The cookie in its Secret was changed while the cluster has pods. It becomes effective when the cluster has none: scale it to 0, then back.',
     SecretNotNamed: 'config.s3 needs secrets.s3.',
     SecretShared: 'A Secret of which all keys are used is named twice.',
     CredentialNotNamed: 'A TURN server needs username and credential.',

@@ -125,6 +125,11 @@ export const staticSettings = [
     { derived: 'derived from SECRET_KEY_BASE; without that `svc_cookie`, on loopback only', secret: true },
   ),
   setting(
+    'DIST_COOKIE_FILE',
+    value.filePath,
+    'File that contains the value of DIST_COOKIE, read at start; a line break at its end is no part of the cookie.',
+  ),
+  setting(
     'DIST_ERLANG',
     value.boolean,
     'Also dial Erlang nodes and nodes before 0.8: the dialed process can reuse their proof of the cookie elsewhere. Such nodes may always dial this node.',

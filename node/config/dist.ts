@@ -1,7 +1,9 @@
 // Distribution settings: rules for node names, strategies and ports, as in Erlang if it has such a rule.
 import { isIP } from 'node:net';
+import { cookie as cookieSchema } from '../../api/settings/values.ts';
 import { deriveKey } from '../rooms/tokens/signing-keys.ts';
 import { isLoopbackAddress, isUnspecifiedAddress } from './addresses.ts';
+import { readFileLimited } from './read-file.ts';
 import { type ConfigReader, configErrorMessage } from './reader.ts';
 import type { ConfigSystem } from './system.ts';
 import { readableFile, readTls } from './tls.ts';
@@ -27,6 +29,7 @@ export type DistConfig = {
 export type DistInputs = { ip: string; routeAddress: () => Promise<string>; secretKey: string | undefined };
 
 const resolveTimeoutMs = 5000;
+const maxCookieFileBytes = 4096;
 /** The public default cookie, which is no secret. */
 export const publicCookie = 'svc_cookie';
 
@@ -37,7 +40,7 @@ export async function readDist(reader: ConfigReader, system: ConfigSystem, input
   const given = reader.read('DIST_NODE_NAME');
   if (enabled) checkRules(reader, given);
   const nodeName = given ?? (await defaultNodeName(reader, system, inputs));
-  const cookie = readCookie(reader, enabled, inputs);
+  const cookie = await readCookie(reader, enabled, inputs);
   const isPublic = cookie === publicCookie;
   const ip = reader.read('DIST_IP') ?? (enabled ? await defaultIp(reader, system, nodeName, isPublic) : '127.0.0.1');
   if (enabled && isPublic && !(ip !== null && isLoopbackAddress(ip)))
@@ -158,11 +161,30 @@ async function readDistTls(reader: ConfigReader, system: ConfigSystem): Promise<
   return null;
 }
 
-function readCookie(reader: ConfigReader, enabled: boolean, { secretKey }: DistInputs): string {
+async function readCookie(reader: ConfigReader, enabled: boolean, { secretKey }: DistInputs): Promise<string> {
   if (enabled && secretKey === undefined) {
     reader.warnings.push('SVC_SECRET_KEY_BASE is not set: peer tokens are valid only on this node, and only until it ends');
   }
   const given = reader.read('DIST_COOKIE');
+  const file = reader.read('DIST_COOKIE_FILE');
+  if (reader.env.read('DIST_COOKIE') && file !== undefined)
+    reader.errors.push(
+      `Expected only one of ${reader.nameOf('DIST_COOKIE')} and ${reader.nameOf('DIST_COOKIE_FILE')} to be set, got: both`,
+    );
   if (given !== undefined) return given;
+  if (file !== undefined) return await cookieOf(reader, file);
   return secretKey === undefined ? publicCookie : Buffer.from(deriveKey(secretKey, 'dist cookie').secret).toString('base64url');
+}
+
+/** The cookie in a file; after an error any secret text, so that all errors are found. */
+async function cookieOf(reader: ConfigReader, file: string): Promise<string> {
+  const bytes = await readFileLimited(file, maxCookieFileBytes).catch((error: NodeJS.ErrnoException) => error.code ?? error.message);
+  const name = reader.nameOf('DIST_COOKIE_FILE');
+  if (typeof bytes === 'string') reader.errors.push(configErrorMessage(name, 'to be a readable file', `${file} (${bytes})`));
+  const result = cookieSchema.safeParse(bytes.toString().replace(/\r?\n$/, ''));
+  if (typeof bytes !== 'string' && !result.success) {
+    const expected = (result.error.issues[0]?.message ?? 'to be valid').replace(/^to be/, 'to contain');
+    reader.errors.push(configErrorMessage(name, expected, '', true));
+  }
+  return result.data ?? 'invalid';
 }

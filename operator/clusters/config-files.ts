@@ -5,9 +5,9 @@ import type { MediaClusterSpec } from '../../crds/types.ts';
 import type { ConditionReason } from '../kube/conditions.ts';
 import type { ClusterContext } from './cluster-context.ts';
 import type { ConfigMap, Secret } from './manifests.ts';
-import { configKey, namesOf, paths, secretsKey } from './names.ts';
+import { configKey, cookieKey, namesOf, paths, secretsKey } from './names.ts';
 import { ownedMeta, type StoredCluster } from './owned.ts';
-import { referenceProblems, SecretValues, secretsOf } from './secrets/secret-values.ts';
+import { encodeSecret, referenceProblems, SecretValues, secretsOf } from './secrets/secret-values.ts';
 
 export type ConfigFile = {
   /** Path in the pod, as /health reports it. */
@@ -19,6 +19,8 @@ export type ConfigFile = {
 export type ConfigFiles = {
   config: ConfigFile;
   secrets: ConfigFile;
+  /** The cookie of its Secret. Nodes read it at start only, so it is no part of the hash: see cluster-cookie.ts. */
+  cookie: string;
   /** Hash of both files, for the annotation of pods. */
   hash: string;
 };
@@ -32,7 +34,7 @@ export function configFiles(cluster: StoredCluster, facts: Pick<ClusterContext, 
   const names = secretsOf(cluster);
   const values = new SecretValues(facts.secrets);
   for (const { reason, message } of referenceProblems(cluster)) values.add(reason, message);
-  values.checkCookie(names.cookie);
+  const cookie = values.cookie(names.cookie) ?? '';
   const { iceServers, ...settings } = config;
   const secrets = {
     apiTokens: values.apiTokens(names.apiTokens),
@@ -46,11 +48,11 @@ export function configFiles(cluster: StoredCluster, facts: Pick<ClusterContext, 
   // The default of the node suits development. In a cluster, webhooks to private addresses require opt-in.
   const open = { ...settings, webhooks: { allowPrivate: settings.allowPrivateAddresses ?? false, ...settings.webhooks } };
   const files = { config: file(cluster, paths.config, open), secrets: file(cluster, paths.secrets, secrets) };
-  return { ...files, hash: sha256(`${files.config.sha256} ${files.secrets.sha256}`).slice(0, 16) };
+  return { ...files, cookie, hash: sha256(`${files.config.sha256} ${files.secrets.sha256}`).slice(0, 16) };
 }
 
-/** The objects that are mounted into the pods. */
-export function configObjects(cluster: StoredCluster, files: ConfigFiles): [ConfigMap, Secret] {
+/** The objects that are mounted into the pods. `cookie`: the effective one. */
+export function configObjects(cluster: StoredCluster, files: ConfigFiles, cookie = files.cookie): [ConfigMap, Secret] {
   const metadata = ownedMeta(cluster, namesOf(cluster.metadata.name).config);
   return [
     { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { [configKey]: files.config.text } },
@@ -59,7 +61,7 @@ export function configObjects(cluster: StoredCluster, files: ConfigFiles): [Conf
       kind: 'Secret',
       metadata,
       type: 'Opaque',
-      data: { [secretsKey]: Buffer.from(files.secrets.text).toString('base64') },
+      data: encodeSecret({ [secretsKey]: files.secrets.text, [cookieKey]: cookie }),
     },
   ];
 }

@@ -36,6 +36,8 @@ export const annotation = {
 export const container = 'node';
 export const configKey = 'config.yaml';
 export const secretsKey = 'secrets.yaml';
+/** In the Secrets of the cookie: that of the user or a generated one, and that of the configuration, which pods mount. */
+export const cookieKey = 'cookie';
 /** Keys of the Secret of certificates, named as `kubernetes.io/tls` and cert-manager name them. `authorityKey` is never mounted. */
 export const certificateKeys = { authorities: 'ca.crt', authorityKey: 'ca.key', certificate: 'tls.crt', key: 'tls.key' } as const;
 export const mounts = {
@@ -50,6 +52,7 @@ export const mounts = {
 export const paths = {
   config: `${mounts.config}/${configKey}`,
   secrets: `${mounts.secrets}/${secretsKey}`,
+  cookie: `${mounts.secrets}/${cookieKey}`,
   address: `${mounts.pod}/address`,
   turnKey: `${mounts.turn}/tls.key`,
   turnCertificate: `${mounts.turn}/tls.crt`,

@@ -54,6 +54,7 @@ export class ClusterReconciler {
     const { sharedResources, fleet } = this.#options;
     const pods = fleet.watch(key, cluster, remembered.quick);
     const live = {
+      hasPods: pods.size > 0,
       livePorts: [...pods.values()].flatMap((pod) => mediaPortsOf(pod) ?? []),
       spareIndexes: [...retainedIndexes(pods)].filter((index) => index >= indexCount(cluster)).sort((one, other) => one - other),
     };
@@ -96,6 +97,7 @@ export class ClusterReconciler {
   #forget(key: string): undefined {
     const known = this.#remembered.get(key);
     if (known) this.#options.objects.forget(known.namespace, known.uid);
+    if (known) this.#options.sharedResources.forget(known.uid);
     this.#remembered.delete(key);
     this.#options.fleet.forget(key);
     return undefined;

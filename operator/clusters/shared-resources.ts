@@ -6,11 +6,12 @@ import { isControlledBy } from '../kube/objects.ts';
 import type { ClusterContext, IpFamily } from './cluster-context.ts';
 import { type ConfigFiles, configFiles, configObjects } from './config-files.ts';
 import { sharedObjects, specProblems } from './desired.ts';
-import { namesOf } from './names.ts';
+import { cookieKey, namesOf } from './names.ts';
 import type { ClusterStores, ObservedService } from './observed-objects.ts';
 import { namespaceOf, type StoredCluster } from './owned.ts';
 import type { OwnedObjects } from './owned-objects.ts';
 import type { PodIndexes } from './pods/pod-indexes.ts';
+import { ClusterCookies } from './secrets/cluster-cookie.ts';
 import type { ClusterSecrets, RotationState } from './secrets/cluster-secrets.ts';
 import { secretsOf } from './secrets/secret-values.ts';
 
@@ -43,19 +44,20 @@ export type SharedResourcesResult = {
 
 export class SharedResources {
   readonly #options: SharedResourcesOptions;
+  readonly #cookies = new ClusterCookies();
 
   constructor(options: SharedResourcesOptions) {
     this.#options = options;
   }
 
   /**
-   * `live`: ports and indexes of existing pods; `confirmed`: whether all nodes have loaded these files.
+   * `live`: ports and indexes of existing pods; `hasPods`: also pods that end; `confirmed`: whether all nodes have loaded these files.
    * @throws KubeError if the API server is unavailable
    */
   async reconcile(
     client: Client,
     cluster: StoredCluster,
-    live: Pick<ClusterContext, 'livePorts' | 'spareIndexes'>,
+    { hasPods, ...live }: Pick<ClusterContext, 'livePorts' | 'spareIndexes'> & { hasPods: boolean },
     confirmed: (files: ConfigFiles) => boolean,
   ): Promise<SharedResourcesResult> {
     const { secrets, recorder, stores, image, clusterDomain, indexes } = this.#options;
@@ -82,11 +84,12 @@ export class SharedResources {
     if (rotation.problem) problems.push(rotation.problem);
     const wanted = new Set<string>();
     // First, because pods mount them.
-    const configs = 'problems' in files ? [] : configObjects(cluster, files);
+    const configs = 'problems' in files ? [] : await this.#configObjects(client, cluster, files, hasPods, problems);
     const written = await this.#apply(client, cluster, configs, wanted, problems);
-    const mounted = [secretsOf(cluster).cookie, secretsOf(cluster).certificates].filter((name) => name !== undefined);
+    const { certificates } = secretsOf(cluster);
     const canStart =
-      mounted.every((name) => read.has(name)) && (written.size > 0 ? written.size === configs.length : this.#hasFiles(cluster));
+      (certificates === undefined || read.has(certificates)) &&
+      (written.size > 0 ? written.size === configs.length : this.#hasFiles(cluster));
     const applied = await this.#apply(client, cluster, sharedObjects(cluster, facts), wanted, problems);
     const headless = applied.get(`Service ${namesOf(cluster.metadata.name).nodes}`) as ObservedService | undefined;
     const family = headless?.spec?.ipFamilies?.[0] as IpFamily | undefined;
@@ -101,11 +104,26 @@ export class SharedResources {
     };
   }
 
-  /** Whether files of an earlier reconcile exist, with which pods can start. */
+  /** Drops the state of a deleted cluster. */
+  forget(uid: string): void {
+    this.#cookies.forget(uid);
+  }
+
+  async #configObjects(client: Client, cluster: StoredCluster, files: ConfigFiles, hasPods: boolean, problems: ConditionReason[]) {
+    const { cookie, problem } = await this.#cookies.choose(client, cluster, files.cookie, hasPods);
+    if (problem) problems.push(problem);
+    return configObjects(cluster, files, cookie);
+  }
+
+  /** Whether all files of an earlier reconcile exist, with which pods can start. An operator before 0.8 wrote no cookie. */
   #hasFiles(cluster: StoredCluster): boolean {
     const { configMaps, secrets } = this.#options.stores;
     const key = `${namespaceOf(cluster)}/${namesOf(cluster.metadata.name).config}`;
-    return [configMaps.get(key), secrets.get(key)].every((object) => object !== undefined && isControlledBy(object, cluster.metadata.uid));
+    const stored = [configMaps.get(key), secrets.get(key)];
+    return (
+      stored.every((object) => object !== undefined && isControlledBy(object, cluster.metadata.uid)) &&
+      secrets.get(key)?.data?.[cookieKey] !== undefined
+    );
   }
 
   async #apply(

@@ -35,6 +35,7 @@ async function startNodeOf(t: TestContext, cluster: StoredCluster): Promise<Star
   const files = configFiles(cluster, testFacts());
   assert.ok('config' in files, JSON.stringify(files));
   for (const { path, text } of [files.config, files.secrets]) put(path, text);
+  put(paths.cookie, files.cookie);
   put(paths.address, '');
   const made = pod(cluster, testFacts(), { index: 0, basePort: 50_000 }) as unknown as Pod;
   const [container] = made.spec.containers;

@@ -2,12 +2,13 @@
 import type { MediaClusterSpec } from '../../../crds/types.ts';
 import type { EnvVariable } from '../../kube/kinds.ts';
 import type { ClusterContext, PodSlot } from '../cluster-context.ts';
-import { nodePorts, paths } from '../names.ts';
+import { cookieKey, namesOf, nodePorts, paths } from '../names.ts';
 import { isBehindProxy, nodeHost } from '../network/ingress.ts';
 import { exposureOf, sipPorts, turnPort, turnTlsPort } from '../network/ports.ts';
 import { headlessServiceHost } from '../network/services.ts';
 import type { StoredCluster } from '../owned.ts';
-import { hasCertificates, secretsOf } from '../secrets/secret-values.ts';
+import { hasCertificates } from '../secrets/secret-values.ts';
+import { readsCookieFile } from '../secrets/signed-calls.ts';
 import type { DrainReason } from './pod-snapshot.ts';
 
 /** Seconds that live rooms have if their pod is deleted, and if the cause of a drain has no timeout of its own. */
@@ -52,7 +53,7 @@ export function nodeEnv(cluster: StoredCluster, facts: ClusterContext, podSlot: 
     { name: 'SVC_DIST_NODE_NAME', value: 'svc@$(POD_IP)' },
     { name: 'SVC_DIST_STRATEGY_NAME', value: 'DNS' },
     { name: 'SVC_DIST_QUERY', value: headlessServiceHost(cluster, facts) },
-    { name: 'SVC_DIST_COOKIE', valueFrom: { secretKeyRef: { name: secretsOf(cluster).cookie, key: 'cookie' } } },
+    ...cookieEnv(cluster),
     { name: 'SVC_DRAIN_TIMEOUT', value: String(drainSeconds(cluster)) },
     // Empty means unset: the image sets a default, and a file cannot override the environment.
     { name: 'SVC_WEBHOOK_ALLOW_PRIVATE' },
@@ -65,6 +66,14 @@ export function nodeEnv(cluster: StoredCluster, facts: ClusterContext, podSlot: 
     ...sipEnv(cluster, podSlot),
   ];
   return withOthers(variables, spec.podTemplate?.extraEnv ?? []);
+}
+
+/** Older nodes read no file. Both refer to the effective cookie, not to that of the user, which may have changed since (cluster-cookie.ts). */
+function cookieEnv(cluster: StoredCluster): EnvVariable[] {
+  const { config } = namesOf(cluster.metadata.name);
+  if (!readsCookieFile(cluster)) return [{ name: 'SVC_DIST_COOKIE', valueFrom: { secretKeyRef: { name: config, key: cookieKey } } }];
+  const isGiven = cluster.spec.podTemplate?.extraEnv?.some(({ name }) => name === 'SVC_DIST_COOKIE');
+  return isGiven ? [] : [{ name: 'SVC_DIST_COOKIE_FILE', value: paths.cookie }];
 }
 
 function distTlsEnv(cluster: StoredCluster): EnvVariable[] {

@@ -1,8 +1,9 @@
 // Secrets that the operator generates once if the spec names no Secret for them: API tokens, token key and cookie.
 import type { ClusterContext, SecretData } from '../cluster-context.ts';
 import type { Secret } from '../manifests.ts';
-import { namesOf } from '../names.ts';
+import { cookieKey, namesOf } from '../names.ts';
 import { ownedMeta, type StoredCluster } from '../owned.ts';
+import { encodeSecret } from './secret-values.ts';
 
 /** Source of random bytes, e.g. node:crypto. */
 export type RandomBytes = (size: number) => Buffer;
@@ -13,7 +14,7 @@ const keyBytes = 48;
 const content = {
   apiTokens: (random) => ({ operator: newSecret(random, tokenBytes), admin: newSecret(random, tokenBytes) }),
   secretKeys: (random) => ({ current: newSecret(random, keyBytes) }),
-  cookie: (random) => ({ cookie: newSecret(random, tokenBytes) }),
+  cookie: (random) => ({ [cookieKey]: newSecret(random, tokenBytes) }),
 } as const satisfies Record<string, (random: RandomBytes) => SecretData>;
 
 /**
@@ -34,6 +35,5 @@ export function newSecret(random: RandomBytes, size = keyBytes): string {
 }
 
 export function secretOf(cluster: StoredCluster, name: string, values: SecretData): Secret {
-  const data = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString('base64')]));
-  return { apiVersion: 'v1', kind: 'Secret', metadata: ownedMeta(cluster, name), type: 'Opaque', data };
+  return { apiVersion: 'v1', kind: 'Secret', metadata: ownedMeta(cluster, name), type: 'Opaque', data: encodeSecret(values) };
 }

@@ -13,7 +13,7 @@ import {
 } from '../../../api/settings/values.ts';
 import type { ConditionReason } from '../../kube/conditions.ts';
 import type { ClusterContext, SecretData } from '../cluster-context.ts';
-import { namesOf } from '../names.ts';
+import { cookieKey, namesOf } from '../names.ts';
 import type { StoredCluster } from '../owned.ts';
 
 /** Names of the Secrets of a cluster: those of its spec, otherwise the generated ones. */
@@ -45,6 +45,11 @@ export function secretNames(cluster: StoredCluster): string[] {
 /** Data of a stored Secret as text. Invalid UTF-8 becomes U+FFFD, which the validation of the value rejects. */
 export function decodeSecret(secret: { data?: Readonly<Record<string, string>> }): SecretData {
   return Object.fromEntries(Object.entries(secret.data ?? {}).map(([key, value]) => [key, Buffer.from(value, 'base64').toString('utf8')]));
+}
+
+/** Data of a Secret in base64. */
+export function encodeSecret(values: SecretData): Record<string, string> {
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString('base64')]));
 }
 
 export type Token = { name: string; token: string; scope: 'admin' | 'read' };
@@ -106,9 +111,8 @@ export class SecretValues {
     return [...new Set(keys.flatMap((key) => this.#value(secret, key, 'secrets.secretKeys', rules.secret) ?? []))];
   }
 
-  /** Not part of a file: nodes receive it verbatim as a variable. */
-  checkCookie(secret: string): void {
-    this.#value(secret, 'cookie', 'secrets.cookie', rules.cookie, false);
+  cookie(secret: string): string | undefined {
+    return this.#value(secret, cookieKey, 'secrets.cookie', rules.cookie);
   }
 
   s3Keys(secret: string): { accessKeyId: string | undefined; secretAccessKey: string | undefined } {
@@ -131,14 +135,14 @@ export class SecretValues {
     this.#problem(reason, message);
   }
 
-  #value(secret: string, key: string, field: string, rule: Rule, trimmed = true): string | undefined {
+  #value(secret: string, key: string, field: string, rule: Rule): string | undefined {
     const raw = this.#data(secret, field, key)[key];
     if (raw === undefined) {
       if (this.#secrets.has(secret)) this.#problem('SecretKeyMissing', `Secret "${secret}" has no key "${key}", which ${field} needs`);
       return undefined;
     }
     // Secrets created from files often end with an accidental line break.
-    const value = trimmed ? raw.trim() : raw;
+    const value = raw.trim();
     return this.#check(secret, key, value, rule) ? value : undefined;
   }
 

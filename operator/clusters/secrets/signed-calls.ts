@@ -1,4 +1,4 @@
-// Which nodes receive signed requests instead of the API token: pods annotated for it in the API server. The response of a node or a proxy
+// What nodes of an older image do not support: signed requests and a file of the cookie. Which nodes receive signed requests instead of the API token: pods annotated for it in the API server. The response of a node or a proxy
 // is never trusted for this decision.
 
 import { annotation } from '../names.ts';
@@ -15,6 +15,11 @@ export function callsAnnotation({ spec: { image } }: StoredCluster): Record<stri
 /** The annotation of a MediaCluster can declare that its nodes do not support signatures; it overrides the pods. */
 export function isSigned(cluster: StoredCluster, pod: ObservedPod): boolean {
   return pod.metadata.annotations?.[annotation.calls] === signed && cluster.metadata.annotations?.[annotation.calls] !== bearer;
+}
+
+/** Whether the nodes read the cookie from a file, as nodes since 0.8 do. */
+export function readsCookieFile({ spec: { image }, metadata }: StoredCluster): boolean {
+  return !(image !== undefined && isOld(image)) && metadata.annotations?.[annotation.calls] !== bearer;
 }
 
 /** Whether the image tag is a release before 0.8. */

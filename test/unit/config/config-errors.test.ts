@@ -137,6 +137,15 @@ const single: [Environment, string][] = [
     { SVC_DIST_COOKIE: 'two words' },
     `Expected SVC_DIST_COOKIE to be 1 to 255 visible ASCII characters without spaces and line breaks, got: ${hidden}`,
   ],
+  [
+    { SVC_DIST_COOKIE: 'a_cookie', SVC_DIST_COOKIE_FILE: '/f' },
+    'Expected only one of SVC_DIST_COOKIE and SVC_DIST_COOKIE_FILE to be set, got: both',
+  ],
+  [{ SVC_DIST_COOKIE_FILE: '/nowhere' }, 'Expected SVC_DIST_COOKIE_FILE to be a readable file, got: /nowhere (ENOENT)'],
+  [
+    { SVC_DIST_COOKIE_FILE: 'package.json' },
+    `Expected SVC_DIST_COOKIE_FILE to contain 1 to 255 visible ASCII characters without spaces and line breaks, got: ${hidden}`,
+  ],
   [{ SVC_PEER_RESUME_WINDOW: '1e9' }, 'Expected SVC_PEER_RESUME_WINDOW to be a number of seconds from 0 to 86400, got: 1e9'],
   wrong('SVC_PEER_DISCONNECTED_TIMEOUT', '-1', 'to be a number of seconds from 0 to 315360000'),
   wrong('SVC_WEBHOOK_SECRET', 'whsec_c2hvcnQ=', 'to be whsec_ followed by the base64 of 24 to 64 bytes', hidden),

@@ -1,6 +1,8 @@
 // Static configuration: defaults, old names, derived values, warnings, secrets.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { defaultText, knownNames, variables } from '../../../api/settings/variables.ts';
 import { withActualPort } from '../../../node/config/addresses.ts';
@@ -10,6 +12,7 @@ import type { ConfigSystem } from '../../../node/config/system.ts';
 import { loadConfig } from '../../../node/config.ts';
 import type { Environment } from '../../../node/env.ts';
 import { testSystem } from '../../kit/fakes/config.ts';
+import { tempFolder } from '../../kit/temp-folder.ts';
 
 const load = (env: Environment = {}, system: Partial<ConfigSystem> = {}) => loadConfig(env, testSystem(system));
 
@@ -232,6 +235,15 @@ describe('distribution', () => {
     for (const more of [{ SVC_DIST_IP: '127.0.0.1' }, local]) {
       const { config, warnings } = await load({ ...open, ...more }, { resolve: async () => ['::1', '127.0.0.1'] });
       assert.deepEqual([config.dist.cookie, config.dist.ip, warnings.length], ['svc_cookie', '127.0.0.1', 1]);
+    }
+  });
+
+  it('reads the cookie from a file, without a line break at its end', async (t) => {
+    const file = join(tempFolder(t), 'cookie');
+    for (const text of ['cookie-of-a-file', 'cookie-of-a-file\n', 'cookie-of-a-file\r\n']) {
+      await writeFile(file, text);
+      const { config } = await load({ SVC_DIST_ENABLED: 'true', SVC_DIST_COOKIE_FILE: file, SVC_SECRET_KEY_BASE: 's'.repeat(32) });
+      assert.equal(config.dist.cookie, 'cookie-of-a-file');
     }
   });
 

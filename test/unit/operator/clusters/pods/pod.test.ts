@@ -37,12 +37,26 @@ test('the environment contains addresses, discovery and ports of a node', () => 
   assert.equal(env.POD_IP, '{"fieldRef":{"fieldPath":"status.podIP"}}');
   assert.equal(env.SVC_DIST_NODE_NAME, 'svc@$(POD_IP)');
   assert.equal(env.SVC_DIST_QUERY, 'media-nodes.calls.svc.cluster.local');
-  assert.equal(env.SVC_DIST_COOKIE, '{"secretKeyRef":{"name":"media-cookie","key":"cookie"}}');
+  assert.deepEqual([env.SVC_DIST_COOKIE, env.SVC_DIST_COOKIE_FILE], [undefined, '/etc/mediarooms/secrets/cookie']);
   assert.equal(env.SVC_HOST, '$(POD_IP):8080');
   assert.equal(env.SVC_WEBRTC_BASE_PORT, '30500');
   assert.equal(env.SVC_WEBRTC_WORKERS, '2');
   assert.equal(env.SVC_DRAIN_TIMEOUT, '3600');
   assert.equal(env.SVC_TRUST_PROXY, undefined);
+});
+
+test('no variable refers to a Secret, except the cookie of an older image, which is the effective one', () => {
+  for (const spec of [{}, richSpec]) assert.ok(!JSON.stringify(podOf(spec).spec.containers[0].env).includes('secretKeyRef'));
+  const older = envOf({ image: 'node:0.7.0' });
+  assert.deepEqual(
+    [older.SVC_DIST_COOKIE, older.SVC_DIST_COOKIE_FILE],
+    ['{"secretKeyRef":{"name":"media-config","key":"cookie"}}', undefined],
+  );
+  const cluster = testCluster({}, { annotations: { 'mediarooms.dev/calls': 'bearer' } });
+  const names = pod(cluster, testFacts(), slot).spec.containers[0].env.map(({ name }) => name);
+  assert.ok(names.includes('SVC_DIST_COOKIE') && !names.includes('SVC_DIST_COOKIE_FILE'));
+  const given = envOf({ podTemplate: { extraEnv: [{ name: 'SVC_DIST_COOKIE', value: 'of-the-user' }] } });
+  assert.deepEqual([given.SVC_DIST_COOKIE, given.SVC_DIST_COOKIE_FILE], ['of-the-user', undefined]);
 });
 
 test('POD_IP is defined before the variables that use it', () => {
@@ -202,6 +216,7 @@ test('reloadable changes keep the template hash', () => {
     { media: { announcedAddress: '192.0.2.9' } },
     { ingress: { ...richSpec.ingress, annotations: {} } },
     { secrets: { ...richSpec.secrets, s3: { name: 'other-keys' } } },
+    { secrets: { ...richSpec.secrets, cookie: { name: 'other-cookie' } } },
     { networkPolicy: { enabled: false } },
     { monitoring: {} },
   ];
@@ -224,7 +239,6 @@ test('all other changes change the template hash', () => {
     { drain: { timeoutSeconds: 121 } },
     { media: { exposure: 'loadBalancer' } },
     { media: { ports: { from: 31_000, to: 31_100 } } },
-    { secrets: { ...richSpec.secrets, cookie: { name: 'other-cookie' } } },
   ];
   const hashes = [richSpec, ...changes.map((change) => ({ ...richSpec, ...change }))].map((spec) => hashOf(spec));
   assert.equal(new Set(hashes).size, hashes.length);

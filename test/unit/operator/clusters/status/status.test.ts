@@ -198,6 +198,7 @@ test('messages get a capital letter and a full stop', () => {
 const files: ConfigFiles = {
   config: { path: '/etc/mediarooms/config/config.yaml', text: '', sha256: 'a' },
   secrets: { path: '/etc/mediarooms/secrets/secrets.yaml', text: '', sha256: 'b' },
+  cookie: '',
   hash: 'ab',
 };
 function health(config: string, secrets: string, error: string | null = null): NodeHealth {
