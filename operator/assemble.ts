@@ -3,6 +3,7 @@ import { ClusterController } from './clusters/controller.ts';
 import type { OperatorConfig } from './config.ts';
 import type { KubeClient } from './kube/client.ts';
 import type { EventRecorder } from './kube/event-recorder.ts';
+import type { NamespaceClaims } from './kube/namespace-claims.ts';
 import { type KubeObject, resources, type Stored } from './kube/objects.ts';
 import type { Log } from './log.ts';
 import type { OperatorMetrics } from './metrics/operator-metrics.ts';
@@ -20,6 +21,8 @@ export type ComposeOptions = {
   reading: KubeClient;
   writing: KubeClient;
   recorder: Pick<EventRecorder, 'emit'>;
+  /** Without it, objects of all namespaces are reconciled. */
+  claims?: Pick<NamespaceClaims, 'conflict' | 'retryMs'>;
   log: Log;
   metrics: OperatorMetrics;
   /** Creates the clients of nodes. */
@@ -54,6 +57,7 @@ export async function assemble(options: ComposeOptions): Promise<AssembledOperat
   const clusters = new ClusterController({
     client: writing,
     stores: stores.clusters,
+    ...(options.claims && { claims: options.claims }),
     nodeCalls: (target) => connect({ ...target, timeoutMs: 2_000 }),
     recorder,
     log,
@@ -65,6 +69,7 @@ export async function assemble(options: ComposeOptions): Promise<AssembledOperat
     client: writing,
     rooms: stores.rooms,
     secrets: stores.clusters.secrets,
+    ...(options.claims && { claims: options.claims }),
     access: clusters.access,
     recorder,
     log,

@@ -29,6 +29,10 @@ export const variables = {
   OPERATOR_LEADER_ELECTION: ['true', 'Of several operators only the holder of the Lease reconciles.'],
   OPERATOR_LEASE_DURATION: ['15000', 'Milliseconds after which another operator acquires a Lease that is not renewed.'],
   OPERATOR_IDENTITY: ['host name and process id', 'Name of the process in the Lease and in events.'],
+  OPERATOR_INSTALLATION: [
+    '`OPERATOR_NAMESPACE`/mediarooms-operator',
+    'Name of the installation in the claims of its namespaces; all replicas have the same.',
+  ],
   OPERATOR_NODE_IMAGE: [`ghcr.io/mediarooms/node:${version}`, 'Image of media nodes if their MediaCluster has none.'],
   OPERATOR_APPLY_DEFINITIONS: ['true', 'Upgrade outdated CustomResourceDefinitions at start.'],
   OPERATOR_ROOM_WORKERS: ['16', 'Rooms that are reconciled in parallel.'],
@@ -75,6 +79,12 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env, args: r
     leaderElection: reader.flag('OPERATOR_LEADER_ELECTION'),
     leaseDuration: reader.integer('OPERATOR_LEASE_DURATION', 1_000, 600_000),
     identity: reader.matching('OPERATOR_IDENTITY', /^[\w.-]{1,128}$/, 'a name of 1 to 128 characters', `${hostname()}_${process.pid}`),
+    installation: reader.matching(
+      'OPERATOR_INSTALLATION',
+      /^[\w./-]{1,253}$/,
+      'a name of 1 to 253 characters',
+      `${namespace}/mediarooms-operator`,
+    ),
     nodeImage: reader.matching('OPERATOR_NODE_IMAGE', /^[^\s]{1,1024}$/, 'an image'),
     applyDefinitions: reader.flag('OPERATOR_APPLY_DEFINITIONS'),
     roomWorkers: reader.integer('OPERATOR_ROOM_WORKERS', 1, 256),

@@ -7,6 +7,7 @@ import { messageOf } from './error-message.ts';
 import { KubeClient } from './kube/client.ts';
 import { EventRecorder } from './kube/event-recorder.ts';
 import { LeaderElector } from './kube/lease.ts';
+import { NamespaceClaims } from './kube/namespace-claims.ts';
 import type { Log } from './log.ts';
 import { HealthServer } from './metrics/health-server.ts';
 import { OperatorMetrics } from './metrics/operator-metrics.ts';
@@ -87,13 +88,16 @@ export class Operator {
     // Pending Events are written even after the Lease was released.
     const recorder = this.#recorder(client);
     const common = { config: this.#config, log: this.#log, metrics: this.#metrics };
-    const { stores, rooms, clusters } = await assemble({ ...common, reading, writing, recorder });
+    const { installation, leaseDuration: leaseMs } = this.#config;
+    const claims = new NamespaceClaims({ client: writing, installation, leaseMs, log: this.#log });
+    const { stores, rooms, clusters } = await assemble({ ...common, reading, writing, recorder, claims });
     this.#stores = stores;
     const running = stores.run(signal);
     await stores.whenSynced(AbortSignal.any([signal, AbortSignal.timeout(syncTimeoutMs)]));
     const lead = async (lost: AbortSignal) => {
       this.#log.info('started leading');
-      await Promise.all([rooms.run(lost), clusters.run(lost)]);
+      await Promise.all([rooms.run(lost), clusters.run(lost), claims.run(lost)]);
+      await claims.end();
     };
     try {
       return await this.#lead(client, lead);

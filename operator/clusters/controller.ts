@@ -4,6 +4,7 @@ import { eachOf } from '../each-of.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { Controller } from '../kube/controller.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
+import { type NamespaceClaims, whereClaimed } from '../kube/namespace-claims.ts';
 import { type KubeObject, keyOf, type Stored } from '../kube/objects.ts';
 import type { ControllerObserver, QueueObserver } from '../kube/observer.ts';
 import { OwnerKeys } from '../kube/owner-keys.ts';
@@ -31,6 +32,7 @@ export type ClusterControllerOptions = {
   recorder: Pick<EventRecorder, 'emit'>;
   log: Log;
   metrics?: ControllerObserver & QueueObserver;
+  claims?: Pick<NamespaceClaims, 'conflict' | 'retryMs'>;
   /** Default image of media nodes. */
   image: string;
   /** Default `cluster.local`. */
@@ -96,7 +98,11 @@ export class ClusterController {
       workers: options.workers ?? 2,
       timeoutMs: options.timeoutMs ?? 60_000,
       queue: this.#queue,
-      reconcile: (key, signal) => this.#reconciler.reconcile(key, signal),
+      reconcile: whereClaimed(
+        options.claims,
+        (key, signal) => this.#reconciler.reconcile(key, signal),
+        (key, holder) => reportClaim(options, key, holder),
+      ),
       log,
       ...(metrics ? { metrics } : {}),
     });
@@ -175,6 +181,14 @@ export class ClusterController {
       if (owner !== undefined) this.#queue.add(owner, 'high');
     }
   }
+}
+
+/** The status belongs to the other operator, so that this one reports in Events. */
+function reportClaim({ stores, recorder }: ClusterControllerOptions, key: string, holder: string): void {
+  const cluster = stores.mediaClusters.get(key);
+  if (!cluster) return;
+  const note = `Operator "${holder}" manages this namespace, so this operator changes nothing in it.`;
+  recorder.emit(cluster, 'Warning', 'NamespaceClaimed', 'Reconcile', note);
 }
 
 function split(key: string): [namespace: string, name: string] {

@@ -7,14 +7,14 @@ import { type KubeObject, type OwnerReference, resources, type Stored } from './
 import { microTime } from './times.ts';
 
 type LeaseClient = Pick<KubeClient, 'get' | 'create' | 'patch'>;
-type LeaseSpec = {
+export type LeaseSpec = {
   holderIdentity?: string;
   leaseDurationSeconds?: number;
   acquireTime?: string;
   renewTime?: string;
   leaseTransitions?: number;
 };
-type Lease = KubeObject & { spec?: LeaseSpec };
+export type Lease = KubeObject & { spec?: LeaseSpec };
 
 export type LeaderElectorOptions = {
   client: { scoped: (scope: Scope) => LeaseClient };

@@ -1,6 +1,7 @@
 // Room controller: creates rooms on nodes for Rooms and keeps them as declared.
 import { eachOf } from '../each-of.ts';
 import { Controller } from '../kube/controller.ts';
+import { type NamespaceClaims, whereClaimed } from '../kube/namespace-claims.ts';
 import { controllerOwner, keyOf, type Stored } from '../kube/objects.ts';
 import type { ControllerObserver, QueueObserver } from '../kube/observer.ts';
 import { WorkQueue } from '../kube/work-queue.ts';
@@ -24,6 +25,7 @@ export type RoomControllerOptions = RoomDeps & {
   pollMs?: number;
   /** Creates the client of a node. */
   connect?: ConnectNode;
+  claims?: Pick<NamespaceClaims, 'conflict' | 'retryMs'>;
 };
 
 const defaultWorkers = 16;
@@ -59,7 +61,7 @@ export class RoomController {
       workers: options.workers ?? defaultWorkers,
       timeoutMs,
       queue: this.#queue,
-      reconcile: (key, signal) => this.#work.reconcile(key, signal),
+      reconcile: whereClaimed(options.claims, (key, signal) => this.#work.reconcile(key, signal)),
       log,
       ...(metrics && { metrics }),
     });
