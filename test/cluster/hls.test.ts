@@ -33,6 +33,8 @@ test('a stream is available at the other node, also after the end of its room if
 
   const kept = await begin('kept', true);
   await follow(`${nonOwner.url}/hls/kept/stream.m3u8?token=${kept}`, ({ segments }) => segments.length >= 4);
+  const { busy } = (await owner.api.get('/health')).body.data;
+  assert.deepEqual(busy, { rooms: 1, peers: 0, calls: 0, streams: 1, recordings: 0, files: 1 }, 'viewers of the other node count');
   const zipped = await fetch(`${nonOwner.url}/hls/kept/index.m3u8?token=${kept}`);
   assert.deepEqual(
     ['content-encoding', 'vary', 'cache-control'].map((name) => zipped.headers.get(name)),

@@ -46,6 +46,8 @@ test('a recording is created, listed, shown, read in ranges and deleted through 
     assert.equal((await api.post(`/room/r/component/${path}`, body)).status, status, path);
   }
   await eventually('more than a second of video is on the disk', async () => (await recordedBytes(resources, '.mkv')) > 27_000);
+  const { busy } = (await owner.api.get('/health')).body.data;
+  assert.deepEqual(busy, { rooms: 1, peers: 0, calls: 0, streams: 0, recordings: 1, files: 2 });
   const [id = ''] = (await api.get('/recording')).body.data as string[];
   assert.match(id, /^r-\d{8}T\d{9}Z$/);
   assert.equal((await report(api, id)).state, 'running');

@@ -72,8 +72,10 @@ async function sipProcess(): Promise<number> {
 }
 
 test('a call is started, heard, reported and hung up through the other node; an incoming call has its number', async (t) => {
-  const { api, farEndPort, kamailio, createSip, reported } = await arrange(t);
+  const { api, owner, farEndPort, kamailio, createSip, reported } = await arrange(t);
   const id = await createSip({ answerIncoming: true });
+  const calls = async () => (await owner.api.get('/health')).body.data.busy.calls;
+  assert.equal(await calls(), 0);
   const path = `/sip/r/${id}/call`;
   const { properties } = (await api.get(`/room/r/component/${id}`)).body.data;
   assert.deepEqual(properties, {
@@ -102,11 +104,13 @@ test('a call is started, heard, reported and hung up through the other node; an 
   assert.equal(componentId, id);
   assert.deepEqual(track?.metadata, { source: 'sip', callId: call.id, phoneNumber: number, direction: 'outgoing' });
   assert.deepEqual((await api.get(`/room/r/component/${id}`)).body.data.properties.calls, [{ ...call, state: 'active' }]);
+  assert.equal(await calls(), 1);
   assert.equal((await api.post(`${path}/${call.id}/dtmf`, { digits: '1' })).status, 204);
   assert.equal((await api.delete(`${path}/${call.id}`)).status, 204);
   const ended = await reported('SipCallEnded');
   assert.deepEqual([ended.call, ended.reason], [call, 'hung_up']);
   await callee.done();
+  assert.equal(await calls(), 0);
   assert.equal((await reported('TrackRemoved')).track?.id, track?.id);
   assert.equal((await api.delete(`${path}/${call.id}`)).body.code, 'call_not_found');
 
