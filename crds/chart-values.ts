@@ -31,6 +31,10 @@ export const chartValuesSchema = z.object({
       description:
         "Namespaces that the operator watches; the namespace of the release if empty, `['*']` for all. Only one installation may watch a namespace.",
     }),
+    clusterDomain: z
+      .string()
+      .regex(/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/)
+      .meta({ description: 'DNS domain of the Kubernetes cluster.' }),
     logLevel: z.enum(['error', 'warning', 'info', 'debug']).meta({ description: 'Log level.' }),
     resources: embeddedKubernetesType('Resources of the container.'),
     priorityClassName: z.string().meta({ description: 'PriorityClass of the pod.' }),
@@ -45,6 +49,12 @@ export const chartValuesSchema = z.object({
   imagePullSecrets: z
     .array(z.object({ name: z.string().meta({ description: 'Name of a Secret.' }) }))
     .meta({ description: 'Secrets for pulling all images.' }),
+  podSecurity: z.object({
+    fixedUser: z.boolean().meta({
+      description:
+        'Run all pods as user and group 10001. Set it to false if the platform assigns users and groups to namespaces, as OpenShift does.',
+    }),
+  }),
   serviceAccount: z.object({
     name: z
       .string()

@@ -82,6 +82,10 @@ export const podTemplate = withRules(
       .meta({ description: 'Distribution of the pods over Kubernetes nodes and zones, as topologySpreadConstraints of a Pod.' }),
     priorityClassName: name.optional().meta({ description: 'PriorityClass of the pods.' }),
     runtimeClassName: name.optional().meta({ description: 'RuntimeClass of the pods.' }),
+    fixedUser: z.boolean().optional().meta({
+      description:
+        'Whether pods run as user and group 10001. Set it to false if the platform assigns users and groups to namespaces, as OpenShift does; true if omitted.',
+    }),
     extraEnv: listMap('name', z.array(variable).max(128)).optional().meta({
       description: 'Additional variables of the node container, including SVC_ variables that have no field here.',
     }),
@@ -156,6 +160,10 @@ export const media = withRules(
           .optional()
           .meta({ description: 'loadBalancerClass of the Services, for example service.k8s.aws/nlb.' }),
         annotations: annotations.optional().meta({ description: 'Annotations of the Services.' }),
+        udpOnly: z.boolean().optional().meta({
+          description:
+            'Expose UDP only, for load balancers that cannot serve UDP and TCP at one port. Clients whose networks block UDP then need another TURN server.',
+        }),
       })
       .optional()
       .meta({ description: 'Settings of the exposure loadBalancer.' }),

@@ -158,6 +158,10 @@ const monitoring = z
 const networkPolicy = z
   .object({
     enabled: z.boolean().default(true).meta({ description: 'Create a NetworkPolicy.' }),
+    httpFrom: z.array(embeddedKubernetesType('A peer, as in `from` of a NetworkPolicy.')).max(16).optional().meta({
+      description:
+        'Additional sources of HTTP, next to the pods of the Kubernetes cluster: addresses of a load balancer that connects to pods, of its health checks, or of Kubernetes nodes with an Ingress controller in the host network.',
+    }),
     monitoringFrom: z
       .array(embeddedKubernetesType('A peer, as in `from` of a NetworkPolicy.'))
       .max(16)
@@ -235,7 +239,10 @@ export const mediaClusterSpecSchema = withRules(
           limits: z.record(z.string(), quantity).optional().meta({ description: 'Resource limits.', maxProperties: 8 }),
         })
         .optional()
-        .meta({ description: 'Resources of the node container. A change causes a rollout.' }),
+        .meta({
+          description:
+            'Resources of the node container; requests of 100m CPU and 256Mi memory, and no limits, if omitted. A change causes a rollout.',
+        }),
       workersPerNode: integer(1, 64)
         .default(1)
         .meta({ description: 'Media workers of a node; each uses one port (UDP and TCP) and up to one core. A change causes a rollout.' }),
@@ -277,6 +284,11 @@ export const mediaClusterSpecSchema = withRules(
     message:
       'must have a port for each of workersPerNode, one for TURN and one for TURN over TLS if they are enabled, and the ports of sip',
     fieldPath: '.media.ports',
+  },
+  {
+    rule: '!has(self.turn) || !has(self.turn.tlsSecretName) || !has(self.media) || !has(self.media.loadBalancer) || !has(self.media.loadBalancer.udpOnly) || !self.media.loadBalancer.udpOnly',
+    message: 'needs media.loadBalancer.udpOnly: false, because TURN over TLS uses TCP',
+    fieldPath: '.turn.tlsSecretName',
   },
   {
     rule: "!has(self.config) || !has(self.config.componentsUsed) || !('sip' in self.config.componentsUsed) || has(self.sip)",

@@ -32,7 +32,7 @@ export type ComposeOptions = {
 export async function assemble(options: ComposeOptions): Promise<AssembledOperator> {
   const { config, reading, writing, recorder, log, metrics } = options;
   const { connect = (node) => new NodeClient(node) } = options;
-  const { namespaces, nodeImage, roomWorkers, clusterWorkers } = config;
+  const { namespaces, nodeImage, clusterDomain, roomWorkers, clusterWorkers } = config;
   const mayReadNodes = (await reading.can('list', resources.nodes)) && (await reading.can('watch', resources.nodes));
   if (!mayReadNodes) log.warn('no permission to read Nodes: external addresses and drain on cordon disabled');
   const stores: Stores = new Stores({
@@ -63,6 +63,7 @@ export async function assemble(options: ComposeOptions): Promise<AssembledOperat
     log,
     metrics,
     image: nodeImage,
+    clusterDomain,
     workers: clusterWorkers,
   });
   const rooms = new RoomController({

@@ -34,6 +34,7 @@ export const variables = {
     'Name of the installation in the claims of its namespaces; all replicas have the same.',
   ],
   OPERATOR_NODE_IMAGE: [`ghcr.io/mediarooms/node:${version}`, 'Image of media nodes if their MediaCluster has none.'],
+  OPERATOR_CLUSTER_DOMAIN: ['cluster.local', 'DNS domain of the Kubernetes cluster, in which nodes find each other.'],
   OPERATOR_APPLY_DEFINITIONS: ['true', 'Upgrade outdated CustomResourceDefinitions at start.'],
   OPERATOR_ROOM_WORKERS: ['16', 'Rooms that are reconciled in parallel.'],
   OPERATOR_CLUSTER_WORKERS: ['2', 'MediaClusters that are reconciled in parallel.'],
@@ -67,6 +68,7 @@ ${Object.entries(variables)
 const serviceAccountNamespace = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
 const labelValue = /^[A-Za-z0-9]([-\w.]{0,61}[A-Za-z0-9])?$/;
 const namespacePattern = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+const domainPattern = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$/;
 
 /** @throws ConfigError */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env, args: readonly string[] = process.argv.slice(2)) {
@@ -86,6 +88,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env, args: r
       `${namespace}/mediarooms-operator`,
     ),
     nodeImage: reader.matching('OPERATOR_NODE_IMAGE', /^[^\s]{1,1024}$/, 'an image'),
+    clusterDomain: reader.matching('OPERATOR_CLUSTER_DOMAIN', domainPattern, 'a DNS domain'),
     applyDefinitions: reader.flag('OPERATOR_APPLY_DEFINITIONS'),
     roomWorkers: reader.integer('OPERATOR_ROOM_WORKERS', 1, 256),
     clusterWorkers: reader.integer('OPERATOR_CLUSTER_WORKERS', 1, 64),

@@ -69,8 +69,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{/* Security contexts required by Pod Security "restricted". */}}
 {{- define "mediarooms.podSecurity" -}}
 runAsNonRoot: true
+{{- if .Values.podSecurity.fixedUser }}
 runAsUser: 10001
 runAsGroup: 10001
+{{- end }}
 seccompProfile: { type: RuntimeDefault }
 {{- end -}}
 

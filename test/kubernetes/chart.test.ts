@@ -38,6 +38,7 @@ const valueSets: Record<string, Values> = {
   'two operators with topology spread': {
     operator: {
       replicas: 2,
+      clusterDomain: 'k8s.example',
       logLevel: 'debug',
       resources: { limits: { cpu: 1, memory: '1Gi' } },
       priorityClassName: 'system-cluster-critical',
@@ -58,6 +59,7 @@ const valueSets: Record<string, Values> = {
     },
     mediaCluster: { annotations: { 'example.com/runbook': 'https://wiki.example/teams/video/runbooks/mediarooms?section=drain+a+node' } },
   },
+  'users that the platform assigns': { podSecurity: { fixedUser: false } },
   'all namespaces': { operator: { watchNamespaces: ['*'] } },
   'three namespaces': { operator: { watchNamespaces: ['media', 'team-a', 'team-b'] } },
   'an operator alone': { mediaCluster: { create: false }, operator: { watchNamespaces: ['team-a'] } },
@@ -218,6 +220,7 @@ const refused: Record<string, [values: Values, sentence: RegExp]> = {
     { operator: { watchNamespaces: ['team-a'] } },
     /operator.watchNamespaces must contain media, the namespace of the MediaCluster; or set mediaCluster.create=false/,
   ],
+  'a cluster domain': [{ operator: { clusterDomain: 'Cluster.Local' } }, /clusterDomain': 'Cluster.Local' does not match pattern/],
   'a label that is not a string': [{ operator: { podLabels: { a: { b: '1' } } } }, /podLabels\/a': got object, want string/],
   'a pull secret without a name': [{ imagePullSecrets: ['registry'] }, /imagePullSecrets\/0': got string, want object/],
   'a ServiceAccount name': [{ serviceAccount: { name: 'Not_A_Name' } }, /serviceAccount\/name': 'Not_A_Name' does not match pattern/],

@@ -17,7 +17,7 @@ export function networkPolicy(
   const { name } = cluster.metadata;
   const senders: Record<TrafficSource, NetworkPolicyPeer[] | undefined> = {
     anyone: undefined,
-    cluster: everywhere,
+    cluster: [...everywhere, ...(wanted?.httpFrom ?? [])],
     nodes: [{ podSelector: { matchLabels: podSelector(name) } }],
     // An empty list would allow all sources.
     monitoring: wanted?.monitoringFrom?.length ? wanted.monitoringFrom : everywhere,

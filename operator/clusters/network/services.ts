@@ -51,9 +51,9 @@ export function mediaService(cluster: StoredCluster, podSlot: PodSlot): Service 
   const exposure = exposureOf(cluster.spec);
   if (exposure !== 'nodePort' && exposure !== 'loadBalancer') return undefined;
   const byNodePort = exposure === 'nodePort';
-  const { className, annotations } = byNodePort ? {} : (cluster.spec.media?.loadBalancer ?? {});
+  const { className, annotations, udpOnly } = byNodePort ? {} : (cluster.spec.media?.loadBalancer ?? {});
   const ports = portsOf(cluster.spec, podSlot.basePort).flatMap(({ port, protocols }) =>
-    protocols.map((protocol): ServicePort => {
+    (udpOnly ? (['UDP'] as const) : protocols).map((protocol): ServicePort => {
       const name = `${protocol.toLowerCase()}-${port}`;
       return { name, protocol, port, targetPort: port, ...(byNodePort ? { nodePort: port } : {}) };
     }),

@@ -18,7 +18,7 @@ const endSeconds = 60;
 
 /** The pod of an index, to be *created*. Address and configuration hash are annotations, patched while it runs. */
 export function pod(cluster: StoredCluster, facts: ClusterContext, podSlot: PodSlot): Pod {
-  const made = podWithoutHash(cluster, facts, podSlot);
+  const made = withDefaults(podWithoutHash(cluster, facts, podSlot));
   // The hash excludes this annotation: a running pod is not replaced because of request signing.
   const own = {
     [annotation.templateHash]: templateHash(cluster, facts),
@@ -71,6 +71,16 @@ function podWithoutHash(cluster: StoredCluster, facts: ClusterContext, podSlot: 
   return { apiVersion: 'v1', kind: 'Pod', metadata, spec: podSpec(cluster, facts, podSlot) };
 }
 
+/** Defaults that the hash excludes, so that no running pod is replaced for them. */
+function withDefaults({ spec, ...others }: Pod): Pod {
+  const [node] = spec.containers;
+  const volumes = (spec.volumes ?? []).map((volume) => (volume.name === 'tmp' ? { ...volume, emptyDir: { sizeLimit: '1Gi' } } : volume));
+  return { ...others, spec: { ...spec, containers: [{ resources: defaultResources, ...node }], volumes } };
+}
+
+/** What an idle node uses: without requests its pod would be the first that a full Kubernetes node evicts. */
+const defaultResources: NonNullable<Container['resources']> = { requests: { cpu: '100m', memory: '256Mi' } };
+
 function podSpec(cluster: StoredCluster, facts: ClusterContext, podSlot: PodSlot): Pod['spec'] {
   const { spec } = cluster;
   const { name } = cluster.metadata;
@@ -87,7 +97,7 @@ function podSpec(cluster: StoredCluster, facts: ClusterContext, podSlot: PodSlot
     enableServiceLinks: false,
     terminationGracePeriodSeconds: drainSeconds(cluster) + endSeconds,
     ...(exposureOf(spec) === 'hostNetwork' ? { hostNetwork: true, dnsPolicy: 'ClusterFirstWithHostNet' } : {}),
-    securityContext: podSecurity,
+    securityContext: podSecurity(spec),
     ...defined({ imagePullSecrets, nodeSelector, affinity, tolerations, priorityClassName, runtimeClassName }),
     topologySpreadConstraints: (topologySpreadConstraints as TopologySpreadConstraint[] | undefined) ?? [spread(name)],
     containers: [nodeContainer(cluster, facts, podSlot)],
@@ -95,15 +105,15 @@ function podSpec(cluster: StoredCluster, facts: ClusterContext, podSlot: PodSlot
   };
 }
 
-const podSecurity: NonNullable<PodSpec['securityContext']> = {
-  runAsNonRoot: true,
-  runAsUser: nodeUser,
-  runAsGroup: nodeUser,
-  fsGroup: nodeUser,
-  // Otherwise the kubelet would walk all recordings of a claim at every start.
-  fsGroupChangePolicy: 'OnRootMismatch',
-  seccompProfile: { type: 'RuntimeDefault' },
-};
+function podSecurity({ podTemplate }: MediaClusterSpec): NonNullable<PodSpec['securityContext']> {
+  return {
+    runAsNonRoot: true,
+    ...(podTemplate?.fixedUser === false ? {} : { runAsUser: nodeUser, runAsGroup: nodeUser, fsGroup: nodeUser }),
+    // Otherwise the kubelet would walk all recordings of a claim at every start.
+    fsGroupChangePolicy: 'OnRootMismatch',
+    seccompProfile: { type: 'RuntimeDefault' },
+  };
+}
 
 const containerSecurity: NonNullable<Container['securityContext']> = {
   allowPrivilegeEscalation: false,

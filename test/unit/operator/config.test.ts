@@ -29,6 +29,14 @@ test('an empty list of namespaces does not select all namespaces, only a star do
   assert.deepEqual(readConfig({ OPERATOR_WATCH_NAMESPACES: '*' }, []).namespaces, []);
 });
 
+test('the cluster domain is cluster.local unless it is set to another DNS domain', () => {
+  assert.equal(readConfig({}, []).clusterDomain, 'cluster.local');
+  assert.equal(readConfig({ OPERATOR_CLUSTER_DOMAIN: 'k8s.example' }, []).clusterDomain, 'k8s.example');
+  assert.deepEqual(errorsOf({ OPERATOR_CLUSTER_DOMAIN: 'k8s..example' }), [
+    'Expected OPERATOR_CLUSTER_DOMAIN to be a DNS domain, got: k8s..example',
+  ]);
+});
+
 test('all errors are reported together, each with the expected and the given value', () => {
   const environment = {
     OPERATOR_PORT: '70000',

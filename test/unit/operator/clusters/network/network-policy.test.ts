@@ -91,6 +91,15 @@ test('HTTP is open to all sources only if clients use the address of the pod', (
   assert.equal(httpFrom({ media: { exposure: 'podIP' }, ingress: { host: 'a.example' } }), 'cluster');
 });
 
+test('HTTP is also open to configured sources, and stays open to the Kubernetes cluster', () => {
+  const httpFrom = [{ ipBlock: { cidr: '35.191.0.0/16' } }];
+  const policy = networkPolicy(testCluster({ networkPolicy: { httpFrom } }), testFacts());
+  const http = policy?.spec.ingress.find(({ ports }) => ports[0]?.port === 8080);
+  assert.deepEqual(http?.from, [{ namespaceSelector: {} }, ...httpFrom]);
+  const others = policy?.spec.ingress.filter((rule) => rule !== http);
+  assert.doesNotMatch(JSON.stringify(others), /ipBlock/);
+});
+
 test('metrics are open to the whole Kubernetes cluster if no source is configured or the list is empty', () => {
   for (const spec of [{}, { networkPolicy: { monitoringFrom: [] } }]) {
     const policy = networkPolicy(testCluster(spec), testFacts());

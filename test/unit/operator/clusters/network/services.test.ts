@@ -81,6 +81,17 @@ test('with loadBalancer the Service has the configured class and annotations and
   assert.ok(service?.spec.ports.every(({ nodePort }) => nodePort === undefined));
 });
 
+test('with udpOnly the load balancer has no TCP port', () => {
+  const spec = {
+    media: { exposure: 'loadBalancer', loadBalancer: { udpOnly: true } },
+    turn: { enabled: true },
+    sip: { components: 1, calls: 1 },
+  };
+  const protocols = new Set(mediaOf(spec)?.ports.map(({ protocol }) => protocol));
+  assert.deepEqual([...protocols], ['UDP']);
+  assert.equal(mediaOf(spec)?.ports.length, 4);
+});
+
 test('media needs no Service if it reaches the pod or its host directly', () => {
   for (const exposure of ['hostPort', 'hostNetwork', 'podIP']) assert.equal(mediaOf({ media: { exposure } }), undefined);
 });

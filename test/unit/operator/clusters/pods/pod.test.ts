@@ -166,6 +166,23 @@ test('each cause of a drain may have a timeout, which is no reason for a rollout
   assert.equal(hashOf({ drain }), hashOf({ drain: { timeoutSeconds: 60 } }));
 });
 
+test('user and groups of a pod are left to the platform on request', () => {
+  const { runAsUser, runAsGroup, fsGroup, runAsNonRoot } = podOf({ podTemplate: { fixedUser: false } }).spec.securityContext;
+  assert.deepEqual([runAsUser, runAsGroup, fsGroup, runAsNonRoot], [undefined, undefined, undefined, true]);
+});
+
+test('a pod has default requests and a bounded /tmp, which replace no running pod', () => {
+  const { containers, volumes } = podOf().spec;
+  assert.deepEqual(containers[0].resources, { requests: { cpu: '100m', memory: '256Mi' } });
+  assert.deepEqual(volumes.find(({ name }) => name === 'tmp')?.emptyDir, { sizeLimit: '1Gi' });
+  for (const resources of [{ requests: {} }, { limits: { memory: '1Gi' } }])
+    assert.deepEqual(podOf({ resources }).spec.containers[0].resources, resources);
+  // The same pod, but only configured resources are part of the hash.
+  const configured = { resources: { requests: { cpu: '100m', memory: '256Mi' } } };
+  assert.deepEqual(podOf(configured).spec, podOf().spec);
+  assert.notEqual(hashOf(configured), hashOf());
+});
+
 test('the grace period of a pod is its drain timeout plus a minute', () => {
   assert.equal(podOf().spec.terminationGracePeriodSeconds, 3660);
   assert.equal(podOf(richSpec).spec.terminationGracePeriodSeconds, 180);
