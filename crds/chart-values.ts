@@ -27,6 +27,10 @@ export const chartValuesSchema = z.object({
   operator: z.object({
     image: image('the operator', true),
     replicas: z.int().min(0).max(5).meta({ description: 'Processes of the operator; one of them is the leader, the others wait.' }),
+    highAvailability: z.boolean().meta({
+      description:
+        'At least two processes of the operator on different Kubernetes nodes and zones if possible, a PodDisruptionBudget, and a replacement after 30 s for a process whose Kubernetes node is lost.',
+    }),
     watchNamespaces: z.array(z.string().regex(/^(\*|[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)$/)).meta({
       description:
         "Namespaces that the operator watches; the namespace of the release if empty, `['*']` for all. Only one installation may watch a namespace.",
@@ -43,7 +47,19 @@ export const chartValuesSchema = z.object({
     nodeSelector: labels.meta({ description: 'As in a Pod.' }),
     tolerations: z.array(embeddedKubernetesType('As in a Pod.')).meta({ description: 'As in a Pod.' }),
     affinity: embeddedKubernetesType('As in a Pod.'),
-    topologySpreadConstraints: z.array(embeddedKubernetesType('As in a Pod.')).meta({ description: 'As in a Pod.' }),
+    topologySpreadConstraints: z
+      .array(embeddedKubernetesType('As in a Pod.'))
+      .meta({ description: 'As in a Pod. With highAvailability and none: over zones, then over Kubernetes nodes.' }),
+    networkPolicy: z.object({
+      enabled: z.boolean().meta({
+        description:
+          'Create a NetworkPolicy for the operator: metrics for pods of the Kubernetes cluster; outgoing only DNS, the API server and the HTTP port of media nodes.',
+      }),
+      apiServerPorts: z.array(z.int().min(1).max(65_535)).min(1).max(8).meta({
+        description:
+          'Ports of the API server, at its Service and at the computers behind it, because network plugins differ in which they check.',
+      }),
+    }),
   }),
   node: z.object({ image: image('the media nodes, for a MediaCluster without spec.image') }),
   imagePullSecrets: z
@@ -71,6 +87,9 @@ export const chartValuesSchema = z.object({
       .boolean()
       .meta({ description: 'Permission to read Nodes: needed for external addresses of Kubernetes nodes and for draining cordoned ones.' }),
     definitions: z.boolean().meta({ description: 'Permission to upgrade older CustomResourceDefinitions at startup.' }),
+    aggregate: z.boolean().meta({
+      description: 'Create ClusterRoles that add Rooms and MediaClusters to the roles `view`, `edit` and `admin` of Kubernetes.',
+    }),
   }),
   mediaCluster: z.object({
     create: z.boolean().meta({ description: 'Create a MediaCluster.' }),

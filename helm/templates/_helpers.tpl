@@ -66,6 +66,17 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 {{- end -}}
 
+{{/* Tolerations of the operator. Kubernetes itself would wait 300 s before it replaces a pod of a lost Kubernetes node. */}}
+{{- define "mediarooms.operatorTolerations" -}}
+{{- $tolerations := .Values.operator.tolerations -}}
+{{- if .Values.operator.highAvailability -}}
+{{- range list "node.kubernetes.io/unreachable" "node.kubernetes.io/not-ready" -}}
+{{- $tolerations = append $tolerations (dict "key" . "operator" "Exists" "effect" "NoExecute" "tolerationSeconds" 30) -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $tolerations -}}
+{{- end -}}
+
 {{/* Security contexts required by Pod Security "restricted". */}}
 {{- define "mediarooms.podSecurity" -}}
 runAsNonRoot: true

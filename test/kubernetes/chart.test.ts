@@ -38,6 +38,8 @@ const valueSets: Record<string, Values> = {
   'two operators with topology spread': {
     operator: {
       replicas: 2,
+      highAvailability: true,
+      networkPolicy: { enabled: true, apiServerPorts: [16_443] },
       clusterDomain: 'k8s.example',
       logLevel: 'debug',
       resources: { limits: { cpu: 1, memory: '1Gi' } },
@@ -64,7 +66,7 @@ const valueSets: Record<string, Values> = {
   'three namespaces': { operator: { watchNamespaces: ['media', 'team-a', 'team-b'] } },
   'an operator alone': { mediaCluster: { create: false }, operator: { watchNamespaces: ['team-a'] } },
   'external RBAC': { rbac: { create: false }, serviceAccount: { name: 'given', annotations: { 'example.com/role': 'rooms' } } },
-  'no cluster-wide permissions': { rbac: { nodes: false, definitions: false } },
+  'no cluster-wide permissions': { rbac: { nodes: false, definitions: false, aggregate: false } },
   monitoring: {
     monitoring: {
       serviceMonitor: { create: true, labels, interval: '15s' },
