@@ -41,74 +41,97 @@ export function nextJob(waiting, running, cores) {
  * @param {(job: J, error: unknown) => void} onUnready called if its programs could not be installed
  * @returns {Promise<Map<J, { result: R, span: Span }>>} results of all jobs that ran
  */
-export async function runJobs(jobs, cores, work, onUnready) {
-  const began = performance.now();
+export function runJobs(jobs, cores, work, onUnready) {
+  return new JobRun(jobs, cores, work, onUnready).finish();
+}
+
+/**
+ * @template {Job} J
+ * @template R
+ */
+class JobRun {
+  #began = performance.now();
   /** @type {Map<J, { result: R, span: Span }>} */
-  const done = new Map();
+  #done = new Map();
   /** @type {Set<J>} */
-  const running = new Set();
-  let waiting = jobs.filter(({ programs }) => programs === undefined);
+  #running = new Set();
+  /** @type {readonly J[]} */
+  #waiting;
   /** @type {Set<Promise<void>>} */
-  const pending = new Set();
+  #pending = new Set();
   /** @type {unknown[]} */
-  const broken = [];
+  #errors = [];
   /** @type {string | undefined} */
-  let last;
+  #last;
+  #jobs;
+  #cores;
+  #work;
+  #onUnready;
 
-  for (const programs of new Set(jobs.flatMap((job) => job.programs ?? []))) {
-    begin(
-      admit(
-        programs,
-        jobs.filter((job) => job.programs === programs),
-      ),
-    );
+  /**
+   * @param {readonly J[]} jobs
+   * @param {number} cores
+   * @param {(job: J) => Promise<R>} work
+   * @param {(job: J, error: unknown) => void} onUnready
+   */
+  constructor(jobs, cores, work, onUnready) {
+    this.#jobs = jobs;
+    this.#cores = cores;
+    this.#work = work;
+    this.#onUnready = onUnready;
+    this.#waiting = jobs.filter(({ programs }) => programs === undefined);
   }
-  for (;;) {
-    for (let job = next(); job !== undefined; job = next()) {
-      const chosen = job;
-      waiting = waiting.filter((each) => each !== chosen);
-      running.add(chosen);
-      begin(perform(chosen));
+
+  async finish() {
+    for (const programs of new Set(this.#jobs.flatMap((job) => job.programs ?? []))) this.#begin(this.#admit(programs));
+    for (;;) {
+      this.#startNext();
+      if (this.#pending.size === 0) break;
+      await Promise.race(this.#pending);
     }
-    if (pending.size === 0) break;
-    await Promise.race(pending);
+    if (this.#errors.length > 0) throw this.#errors[0];
+    return this.#done;
   }
-  if (broken.length > 0) throw broken[0];
-  return done;
 
-  function next() {
-    return broken.length > 0 ? undefined : nextJob(waiting, [...running], cores);
+  /** Starts all jobs that fit; none after an error. */
+  #startNext() {
+    while (this.#errors.length === 0) {
+      const job = nextJob(this.#waiting, [...this.#running], this.#cores);
+      if (job === undefined) return;
+      this.#waiting = this.#waiting.filter((each) => each !== job);
+      this.#running.add(job);
+      this.#begin(this.#perform(job));
+    }
   }
 
   /** @param {Promise<void>} work */
-  function begin(work) {
-    const ended = work.catch((error) => void broken.push(error)).finally(() => pending.delete(ended));
-    pending.add(ended);
+  #begin(work) {
+    const ended = work.catch((error) => void this.#errors.push(error)).finally(() => this.#pending.delete(ended));
+    this.#pending.add(ended);
   }
 
-  /**
-   * @param {Promise<unknown>} programs
-   * @param {readonly J[]} those jobs that wait for them
-   */
-  async function admit(programs, those) {
+  /** @param {Promise<unknown>} programs for whose jobs it waits */
+  async #admit(programs) {
+    const admitted = this.#jobs.filter((job) => job.programs === programs);
     try {
       await programs;
     } catch (error) {
-      for (const job of those) onUnready(job, error);
+      for (const job of admitted) this.#onUnready(job, error);
       return;
     }
-    waiting = jobs.filter((job) => waiting.includes(job) || those.includes(job));
+    this.#waiting = this.#jobs.filter((job) => this.#waiting.includes(job) || admitted.includes(job));
   }
 
   /** @param {J} job */
-  async function perform(job) {
-    const span = { from: performance.now() - began, ...(last === undefined ? {} : { after: last }) };
+  async #perform(job) {
+    const elapsed = () => performance.now() - this.#began;
+    const span = { from: elapsed(), ...(this.#last === undefined ? {} : { after: this.#last }) };
     try {
-      const result = await work(job);
-      done.set(job, { result, span: { ...span, to: performance.now() - began } });
+      const result = await this.#work(job);
+      this.#done.set(job, { result, span: { ...span, to: elapsed() } });
     } finally {
-      last = job.name;
-      running.delete(job);
+      this.#last = job.name;
+      this.#running.delete(job);
     }
   }
 }
