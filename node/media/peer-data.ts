@@ -1,7 +1,7 @@
 // Data channels of a peer: data tracks that it publishes and receives over SCTP (RFC 8831).
 import type { DataConsumer, DataProducer, WebRtcTransport } from 'mediasoup/types';
 import { ServiceError } from '../../api/errors.ts';
-import type { DataSubscription, PublishDataOptions } from '../rooms/interfaces.ts';
+import type { DataSubscription, PeerDataMedia, PublishDataOptions } from '../rooms/interfaces.ts';
 import { closeAfterTimeout, mediaClosedError, toClientError, toWorkerError } from './media-error.ts';
 import { checkSctpStreamParameters, invalidParameter } from './parameters.ts';
 import type { PeerTransports } from './peer-transports.ts';
@@ -19,16 +19,22 @@ export type PeerDataOptions = {
 /** Maximum bytes of the label and of the protocol of a data channel; RFC 8832 allows 65535. */
 const maxLabelBytes = 1024;
 
-export class PeerData {
+export class PeerData implements PeerDataMedia {
   readonly #options: PeerDataOptions;
   readonly #published = new SingleFlight<DataProducer>(noDataTrack);
   readonly #received = new SingleFlight<DataConsumer>(noDataTrack);
+  #closed = false;
 
   constructor(options: PeerDataOptions) {
     this.#options = options;
   }
 
+  get canReceive(): boolean {
+    return this.#options.transports.get('recv')?.sctpParameters !== undefined;
+  }
+
   async publish({ transportId, dataTrackId, sctpStreamParameters, label, protocol }: PublishDataOptions): Promise<void> {
+    this.#assertOpen();
     const { worker, transports, dataTracks } = this.#options;
     const transport = withSctp(transports.byId(transportId, 'send'));
     const checked = checkSctpStreamParameters(sctpStreamParameters);
@@ -55,6 +61,7 @@ export class PeerData {
   }
 
   async subscribe(dataTrackId: string): Promise<DataSubscription> {
+    this.#assertOpen();
     const { transports, dataTracks } = this.#options;
     if (!dataTracks.has(dataTrackId)) throw noDataTrack(dataTrackId);
     const receiving = transports.get('recv');
@@ -70,6 +77,7 @@ export class PeerData {
   }
 
   close(): void {
+    this.#closed = true;
     this.#published.closeAll();
     this.#received.closeAll();
   }
@@ -81,6 +89,10 @@ export class PeerData {
     });
     consumer.observer.once('close', () => this.#received.ended(dataTrackId, consumer));
     return consumer;
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw mediaClosedError();
   }
 }
 

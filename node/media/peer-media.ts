@@ -4,12 +4,10 @@ import { ServiceError } from '../../api/errors.ts';
 import type { PeerMediaStats, PublishedTrackStats, ReceivedTrackStats, TransportStats } from '../../api/stats.ts';
 import type { Log } from '../common/log.ts';
 import type {
-  DataSubscription,
   Direction,
   Layers,
   PeerMedia,
   PeerMediaListener,
-  PublishDataOptions,
   PublishTrackOptions,
   Subscription,
   WireObject,
@@ -49,9 +47,9 @@ const maxLayer = 7;
 
 /** unpublish, unsubscribe and close ignore unknown ids; all other methods throw a ServiceError. */
 export class MediaPeer implements PeerMedia {
+  readonly data: PeerData;
   readonly #options: MediaPeerOptions;
   readonly #transports: PeerTransports;
-  readonly #data: PeerData;
   readonly #published = new SingleFlight<Producer>(trackNotFoundError);
   readonly #received = new SingleFlight<Consumer>(trackNotFoundError);
   readonly #lowStarts = new WeakMap<Consumer, InitialLayerLimiter>();
@@ -62,7 +60,7 @@ export class MediaPeer implements PeerMedia {
   constructor(options: MediaPeerOptions) {
     this.#options = options;
     this.#transports = new PeerTransports(options);
-    this.#data = new PeerData({ worker: options.worker, transports: this.#transports, dataTracks: options.dataTracks });
+    this.data = new PeerData({ worker: options.worker, transports: this.#transports, dataTracks: options.dataTracks });
   }
 
   async createTransport(direction: Direction, options: { sctp: boolean }): Promise<WireObject> {
@@ -82,10 +80,6 @@ export class MediaPeer implements PeerMedia {
 
   hasTransport(direction: Direction): boolean {
     return this.#transports.get(direction) !== undefined;
-  }
-
-  get receivesData(): boolean {
-    return this.#transports.get('recv')?.sctpParameters !== undefined;
   }
 
   async publish(options: PublishTrackOptions): Promise<{ encoding: string; simulcast: boolean }> {
@@ -165,24 +159,6 @@ export class MediaPeer implements PeerMedia {
     await this.#call(trackId, 'set priority', () => consumer.setPriority(priority));
   }
 
-  async publishData(options: PublishDataOptions): Promise<void> {
-    this.#assertOpen();
-    await this.#data.publish(options);
-  }
-
-  unpublishData(dataTrackId: string): void {
-    this.#data.unpublish(dataTrackId);
-  }
-
-  async subscribeData(dataTrackId: string): Promise<DataSubscription> {
-    this.#assertOpen();
-    return this.#data.subscribe(dataTrackId);
-  }
-
-  unsubscribeData(dataTrackId: string): void {
-    this.#data.unsubscribe(dataTrackId);
-  }
-
   async stats(): Promise<Stats> {
     this.#assertOpen();
     const [published, subscribed, send, recv] = await Promise.all([
@@ -219,7 +195,7 @@ export class MediaPeer implements PeerMedia {
     this.#transports.close();
     this.#published.closeAll();
     this.#received.closeAll();
-    this.#data.close();
+    this.data.close();
     this.#options.onClosed();
   }
 

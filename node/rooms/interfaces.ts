@@ -86,13 +86,8 @@ export interface PeerMedia {
   setPreferredLayers(trackId: string, layers: Layers): Promise<void>;
   /** Bandwidth priority, 1 (lowest) to 255. */
   setPriority(trackId: string, priority: number): Promise<void>;
-  publishData(options: PublishDataOptions): Promise<void>;
-  unpublishData(dataTrackId: string): void;
-  subscribeData(dataTrackId: string): Promise<DataSubscription>;
-  unsubscribeData(dataTrackId: string): void;
+  readonly data: PeerDataMedia;
   hasTransport(direction: Direction): boolean;
-  /** True if its receive transport has SCTP. */
-  readonly receivesData: boolean;
   /** Current RTP statistics per published and received track. */
   stats(): Promise<{
     published: Record<string, WireObject[]>;
@@ -103,6 +98,16 @@ export interface PeerMedia {
   mediaStats(maxReceived: number): Promise<PeerMediaStats>;
   /** Ends all media of the peer. Idempotent. */
   close(): void;
+}
+
+/** Data channels of one peer. All methods but unpublish and unsubscribe fail after close() of its PeerMedia. */
+export interface PeerDataMedia {
+  publish(options: PublishDataOptions): Promise<void>;
+  unpublish(dataTrackId: string): void;
+  subscribe(dataTrackId: string): Promise<DataSubscription>;
+  unsubscribe(dataTrackId: string): void;
+  /** True if the receive transport of the peer has SCTP. */
+  readonly canReceive: boolean;
 }
 
 /** Source or destination address of RTP (RFC 3550), with RTCP on the same port (RFC 5761). */

@@ -101,11 +101,11 @@ for (const [name, open] of engines) {
     test('data reaches a subscriber with its label and protocol', async (t) => {
       const { alice, bob } = await pair(t, open);
       const sctpStreamParameters = { streamId: 0, ordered: true };
-      await alice.peer.publishData({ transportId: alice.send, dataTrackId: 'd', sctpStreamParameters, label: 'chat', protocol: 'v1' });
-      const subscription = await bob.peer.subscribeData('d');
+      await alice.peer.data.publish({ transportId: alice.send, dataTrackId: 'd', sctpStreamParameters, label: 'chat', protocol: 'v1' });
+      const subscription = await bob.peer.data.subscribe('d');
       assert.deepEqual([subscription.transportId, subscription.label, subscription.protocol], [bob.recv, 'chat', 'v1']);
-      alice.peer.unpublishData('d');
-      await assert.rejects(bob.peer.subscribeData('d'), code('track_not_found', 'not_found'));
+      alice.peer.data.unpublish('d');
+      await assert.rejects(bob.peer.data.subscribe('d'), code('track_not_found', 'not_found'));
     });
 
     test('after close every method fails with an error for clients, and close is idempotent', async (t) => {

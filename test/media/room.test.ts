@@ -218,13 +218,13 @@ test('data tracks are sent over SCTP from one peer to another', async (t) => {
     label: 'chat',
     protocol: 'json',
   };
-  await a.media.publishData(publish);
-  const received = await b.media.subscribeData('d');
+  await a.media.data.publish(publish);
+  const received = await b.media.data.subscribe('d');
   assert.equal(received.transportId, b.recv);
   assert.deepEqual([received.label, received.protocol], ['chat', 'json']);
   assert.equal(received.sctpStreamParameters.maxRetransmits, 1);
-  assert.deepEqual(await b.media.subscribeData('d'), received);
-  await assert.rejects(a.media.publishData(publish), code('already_exists'));
+  assert.deepEqual(await b.media.data.subscribe('d'), received);
+  await assert.rejects(a.media.data.publish(publish), code('already_exists'));
   for (const sctpStreamParameters of [
     {},
     { streamId: -1 },
@@ -233,20 +233,20 @@ test('data tracks are sent over SCTP from one peer to another', async (t) => {
     { streamId: 1, maxRetransmits: 1, maxPacketLifeTime: 1 },
     { streamId: 1, ordered: true, maxRetransmits: 1 },
   ])
-    await assert.rejects(a.media.publishData({ ...publish, dataTrackId: 'e', sctpStreamParameters }), code('invalid_field'));
-  await assert.rejects(a.media.publishData({ ...publish, dataTrackId: 'e' }), code('invalid_field'));
+    await assert.rejects(a.media.data.publish({ ...publish, dataTrackId: 'e', sctpStreamParameters }), code('invalid_field'));
+  await assert.rejects(a.media.data.publish({ ...publish, dataTrackId: 'e' }), code('invalid_field'));
   await assert.rejects(
-    a.media.publishData({ ...publish, dataTrackId: 'e', sctpStreamParameters: { streamId: 5 }, label: 'x'.repeat(1025) }),
+    a.media.data.publish({ ...publish, dataTrackId: 'e', sctpStreamParameters: { streamId: 5 }, label: 'x'.repeat(1025) }),
     code('invalid_field'),
   );
-  await assert.rejects(b.media.subscribeData('nope'), code('track_not_found'));
-  b.media.unsubscribeData('d');
-  assert.ok(await b.media.subscribeData('d'));
-  a.media.unpublishData('d');
-  await assert.rejects(b.media.subscribeData('d'), code('track_not_found'));
+  await assert.rejects(b.media.data.subscribe('nope'), code('track_not_found'));
+  b.media.data.unsubscribe('d');
+  assert.ok(await b.media.data.subscribe('d'));
+  a.media.data.unpublish('d');
+  await assert.rejects(b.media.data.subscribe('d'), code('track_not_found'));
   await b.media.createTransport('recv', { sctp: false });
-  await a.media.publishData({ ...publish, dataTrackId: 'f' });
-  await assert.rejects(b.media.subscribeData('f'), code('conflict'));
+  await a.media.data.publish({ ...publish, dataTrackId: 'f' });
+  await assert.rejects(b.media.data.subscribe('f'), code('conflict'));
 });
 
 test('stats are plain JSON: a list per track, one entry per transport', async (t) => {
@@ -285,17 +285,17 @@ test('after close every method throws a ServiceError, and close is idempotent', 
   await assert.rejects(media.setPaused('t', true), closed);
   await assert.rejects(media.setPriority('t', 1), closed);
   await assert.rejects(
-    media.publishData({ transportId: send, dataTrackId: 'd', sctpStreamParameters: {}, label: '', protocol: '' }),
+    media.data.publish({ transportId: send, dataTrackId: 'd', sctpStreamParameters: {}, label: '', protocol: '' }),
     closed,
   );
-  await assert.rejects(media.subscribeData('d'), closed);
+  await assert.rejects(media.data.subscribe('d'), closed);
   await assert.rejects(media.stats(), closed);
   assert.equal(media.hasTransport('send'), false);
   assert.doesNotThrow(() => {
     media.unpublish('t');
     media.unsubscribe('t');
-    media.unpublishData('d');
-    media.unsubscribeData('d');
+    media.data.unpublish('d');
+    media.data.unsubscribe('d');
   });
   assert.deepEqual(room.heard, { crashes: [], speakers: [] });
   assert.equal(mediaWorkerPool.workers()[0]?.rooms, 0);

@@ -140,11 +140,11 @@ export class Publications {
     const { peerId, media } = this.#options;
     this.#mayPublishData();
     const dataTrackId = newId();
-    await this.#reserved(() => media.publishData({ ...request, dataTrackId }));
+    await this.#reserved(() => media.data.publish({ ...request, dataTrackId }));
     try {
       this.#mayPublishData();
     } catch (error) {
-      media.unpublishData(dataTrackId);
+      media.data.unpublish(dataTrackId);
       throw error;
     }
     const dataTrack: DataTrack = { id: dataTrackId, peerId, label: request.label, protocol: request.protocol };
@@ -158,7 +158,7 @@ export class Publications {
     if (!dataTrack) throw new ServiceError('track_not_found', `Data track ${dataTrackId} does not exist`);
     this.#dataTracks.delete(dataTrackId);
     this.#options.announce({ kind: 'dataTrackRemoved', dataTrack });
-    this.#options.media.unpublishData(dataTrackId);
+    this.#options.media.data.unpublish(dataTrackId);
   }
 
   /** Ends publications that are no longer permitted. */

@@ -76,7 +76,7 @@ export class Subscriptions {
     if (this.#mode !== 'auto' || !this.#ready) return;
     const { tracks, dataTracks } = this.#options.published();
     for (const track of tracks) if (!this.#declined.has(track.id)) this.#inBackground(this.#subscribe(track));
-    if (dataAllowed() && media.receivesData) for (const dataTrack of dataTracks) this.#inBackground(this.#subscribeData(dataTrack));
+    if (dataAllowed() && media.data.canReceive) for (const dataTrack of dataTracks) this.#inBackground(this.#subscribeData(dataTrack));
   }
 
   /** @throws ServiceError `track_not_found`, `forbidden`, `conflict` (before join or without a receive transport). */
@@ -107,7 +107,7 @@ export class Subscriptions {
 
   dropData(dataTrackId: string): void {
     if (!this.#dataTracks.delete(dataTrackId)) return;
-    this.#options.media.unsubscribeData(dataTrackId);
+    this.#options.media.data.unsubscribe(dataTrackId);
     this.#options.send({ event: 'dataTrackUnsubscribed', data: { dataTrackId } });
   }
 
@@ -195,7 +195,7 @@ export class Subscriptions {
 
   #subscribeData(dataTrack: DataTrack): Promise<void> {
     return inFlight(this.#dataTracks, dataTrack.id, async () => {
-      const subscription = await this.#options.media.subscribeData(dataTrack.id);
+      const subscription = await this.#options.media.data.subscribe(dataTrack.id);
       if (!this.#dataTracks.has(dataTrack.id)) return;
       this.#options.send({ event: 'dataTrackSubscribed', data: { peerId: dataTrack.peerId, dataTrackId: dataTrack.id, ...subscription } });
     });

@@ -7,6 +7,7 @@ import type {
   EgressTrack,
   Layers,
   MediaEngine,
+  PeerDataMedia,
   PeerMedia,
   PeerMediaListener,
   PublishDataOptions,
@@ -17,6 +18,7 @@ import type {
   RtpIngress,
   Subscription,
 } from '../../../node/rooms/interfaces.ts';
+import { FakeTransports } from './fake-transports.ts';
 
 export class FakeMedia implements MediaEngine {
   readonly rooms = new Map<string, FakeRoomMedia>();
@@ -208,44 +210,39 @@ export class FakePeerMedia implements PeerMedia {
   readonly peerId: string;
   readonly listener: PeerMediaListener;
   readonly subscribed = new Map<string, { paused: boolean; layers?: Layers; priority?: number }>();
+  readonly data: FakePeerData;
   readonly #room: FakeRoomMedia;
-  readonly #transports = new Map<string, Direction>();
-  readonly #withSctp = new Set<string>();
+  readonly #transports: FakeTransports;
   readonly #published = new Set<string>();
-  readonly #publishedData = new Set<string>();
   readonly #done: () => void;
   /** Number of measurements. */
   measured = 0;
-  #count = 0;
-  #closed = false;
 
   constructor(peerId: string, listener: PeerMediaListener, room: FakeRoomMedia, done: () => void) {
     this.peerId = peerId;
     this.listener = listener;
     this.#room = room;
     this.#done = done;
+    this.#transports = new FakeTransports(peerId);
+    this.data = new FakePeerData(room, this.#transports);
   }
 
   async createTransport(direction: Direction, { sctp }: { sctp: boolean }) {
-    this.#alive();
-    for (const [id, known] of this.#transports) if (known === direction) this.#transports.delete(id);
-    const id = `${this.peerId}-${direction}-${++this.#count}`;
-    this.#transports.set(id, direction);
-    if (sctp) this.#withSctp.add(id);
+    const id = this.#transports.create(direction, sctp);
     return { id, iceParameters: {}, iceCandidates: [], dtlsParameters: {}, ...(sctp && { sctpParameters: {} }) };
   }
 
   async connectTransport(transportId: string) {
-    this.#transport(transportId);
+    this.#transports.direction(transportId);
   }
 
   async restartIce(transportId: string) {
-    this.#transport(transportId);
+    this.#transports.direction(transportId);
     return { usernameFragment: 'new', password: 'new' };
   }
 
   async publish(options: PublishTrackOptions) {
-    if (this.#transport(options.transportId) !== 'send')
+    if (this.#transports.direction(options.transportId) !== 'send')
       throw new ServiceError('conflict', `Transport ${options.transportId} is not a send transport`);
     this.#published.add(options.trackId);
     this.#room.producers.set(options.trackId, { kind: options.kind, paused: options.paused });
@@ -266,10 +263,10 @@ export class FakePeerMedia implements PeerMedia {
   }
 
   async subscribe(trackId: string): Promise<Subscription | undefined> {
-    this.#alive();
+    this.#transports.assertOpen();
     const producer = this.#room.producers.get(trackId);
     if (!producer) throw new ServiceError('track_not_found', `Track ${trackId} does not exist`);
-    const transportId = [...this.#transports].find(([, direction]) => direction === 'recv')?.[0];
+    const transportId = this.#transports.id('recv');
     if (!transportId) throw new ServiceError('conflict', 'There is no transport of direction recv');
     this.subscribed.set(trackId, { paused: true });
     return { transportId, kind: producer.kind, rtpParameters: {}, paused: producer.paused };
@@ -291,37 +288,12 @@ export class FakePeerMedia implements PeerMedia {
     this.#subscription(trackId).priority = priority;
   }
 
-  async publishData(options: PublishDataOptions) {
-    this.#transport(options.transportId);
-    if (!this.#withSctp.has(options.transportId)) throw new ServiceError('conflict', `Transport ${options.transportId} has no SCTP`);
-    this.#publishedData.add(options.dataTrackId);
-    this.#room.dataProducers.set(options.dataTrackId, options);
-  }
-
-  unpublishData(dataTrackId: string) {
-    this.#publishedData.delete(dataTrackId);
-    this.#room.dataProducers.delete(dataTrackId);
-  }
-
-  async subscribeData(dataTrackId: string): Promise<DataSubscription> {
-    const producer = this.#room.dataProducers.get(dataTrackId);
-    const transportId = [...this.#transports].find(([, direction]) => direction === 'recv')?.[0];
-    if (!producer || !transportId) throw new ServiceError('track_not_found', `Data track ${dataTrackId} does not exist`);
-    return { transportId, sctpStreamParameters: { streamId: 1 }, label: producer.label, protocol: producer.protocol };
-  }
-
-  unsubscribeData() {}
-
-  get receivesData() {
-    return [...this.#transports].some(([id, direction]) => direction === 'recv' && this.#withSctp.has(id));
-  }
-
   hasTransport(direction: Direction) {
-    return [...this.#transports.values()].includes(direction);
+    return this.#transports.id(direction) !== undefined;
   }
 
   async mediaStats(most: number) {
-    this.#alive();
+    this.#transports.assertOpen();
     this.measured += 1;
     const received = [...this.subscribed.keys()];
     return {
@@ -338,30 +310,60 @@ export class FakePeerMedia implements PeerMedia {
   }
 
   close() {
-    if (this.#closed) return;
-    this.#closed = true;
+    if (this.#transports.closed) return;
     for (const trackId of [...this.#published]) this.unpublish(trackId);
-    for (const dataTrackId of [...this.#publishedData]) this.unpublishData(dataTrackId);
-    this.#transports.clear();
+    this.data.close();
+    this.#transports.close();
     this.subscribed.clear();
     this.#done();
-  }
-
-  #alive(): void {
-    if (this.#closed) throw new ServiceError('unavailable', 'Media of this peer has ended');
-  }
-
-  #transport(transportId: string): Direction {
-    this.#alive();
-    const direction = this.#transports.get(transportId);
-    if (!direction) throw new ServiceError('not_found', `Transport ${transportId} does not exist`);
-    return direction;
   }
 
   #subscription(trackId: string): { paused: boolean; layers?: Layers; priority?: number } {
     const subscription = this.subscribed.get(trackId);
     if (!subscription) throw new ServiceError('track_not_found', `Track ${trackId} is not subscribed`);
     return subscription;
+  }
+}
+
+class FakePeerData implements PeerDataMedia {
+  readonly #room: FakeRoomMedia;
+  readonly #transports: FakeTransports;
+  readonly #published = new Set<string>();
+
+  constructor(room: FakeRoomMedia, transports: FakeTransports) {
+    this.#room = room;
+    this.#transports = transports;
+  }
+
+  get canReceive() {
+    const transportId = this.#transports.id('recv');
+    return transportId !== undefined && this.#transports.withSctp.has(transportId);
+  }
+
+  async publish(options: PublishDataOptions) {
+    const { transportId, dataTrackId } = options;
+    this.#transports.direction(transportId);
+    if (!this.#transports.withSctp.has(transportId)) throw new ServiceError('conflict', `Transport ${transportId} has no SCTP`);
+    this.#published.add(dataTrackId);
+    this.#room.dataProducers.set(dataTrackId, options);
+  }
+
+  unpublish(dataTrackId: string) {
+    this.#published.delete(dataTrackId);
+    this.#room.dataProducers.delete(dataTrackId);
+  }
+
+  async subscribe(dataTrackId: string): Promise<DataSubscription> {
+    const producer = this.#room.dataProducers.get(dataTrackId);
+    const transportId = this.#transports.id('recv');
+    if (!producer || !transportId) throw new ServiceError('track_not_found', `Data track ${dataTrackId} does not exist`);
+    return { transportId, sctpStreamParameters: { streamId: 1 }, label: producer.label, protocol: producer.protocol };
+  }
+
+  unsubscribe() {}
+
+  close() {
+    for (const dataTrackId of [...this.#published]) this.unpublish(dataTrackId);
   }
 }
 
