@@ -15,10 +15,10 @@ async function apiOf(t: TestContext, body: string, length = body.length): Promis
 
 test('a response that ends early is an error, not an empty response', async (t) => {
   const api = await apiOf(t, '{"data": [1, 2', 1_000);
-  await assert.rejects(api.call('GET', 'config'), (error) => error instanceof ApiError && error.unreachable);
+  await assert.rejects(api.document('config'), (error) => error instanceof ApiError && error.unreachable);
 });
 
 test('a response that is not JSON is empty', async (t) => {
   const api = await apiOf(t, 'OK');
-  assert.deepEqual(await api.call('GET', 'config'), {});
+  assert.deepEqual(await api.document('config'), {});
 });

@@ -1,6 +1,7 @@
 // REST client of the node that serves this page: every request has a timeout, every error has the message of the server.
 import type { OperationId, Operations } from '../../../server-sdk/src/generated/operations.ts';
 import type { PeerOptions, Room, RoomOptions, RoomPage } from '../../../server-sdk/src/generated/schemas.ts';
+import type { HttpRequest } from './curl.ts';
 import { type OperationRequest, operationRequest } from './operation-request.ts';
 import type { PeerAccess, RoomList } from './types.ts';
 
@@ -106,23 +107,20 @@ export class Api {
     { method, path, body }: OperationRequest<Id>,
     signal?: AbortSignal,
   ): Promise<Operations[Id]['answer']> {
-    return (await this.call(method, path, body as object | undefined, signal)) as Operations[Id]['answer'];
+    const response = await this.#request({ method, path, body }, signal);
+    return (response.status === 204 ? {} : await readJson(response)) as Operations[Id]['answer'];
   }
 
-  /**
-   * One request by method and path. `path` has no leading slash: the console may be served under a path.
-   * @throws ApiError with the message of the server
-   */
-  async call(method: string, path: string, body?: object, signal?: AbortSignal): Promise<Body> {
-    const response = await this.request(method, path, body, signal);
-    return response.status === 204 ? {} : readJson(response);
+  /** A document of the server that is no operation. @throws ApiError with the message of the server */
+  async document(path: string, signal?: AbortSignal): Promise<Body> {
+    return readJson(await this.#request({ method: 'GET', path }, signal));
   }
 
-  /** As `call`, for responses that are not JSON. */
-  async request(method: string, path: string, body?: object, signal?: AbortSignal): Promise<Response> {
+  /** The path has no leading slash: the console may be served under a path. */
+  async #request({ method, path, body }: HttpRequest, signal?: AbortSignal): Promise<Response> {
     const headers: Record<string, string> = { authorization: `Bearer ${this.#token}` };
-    if (body) headers['content-type'] = 'application/json';
-    const response = await ask(new URL(path, this.#base), { method, headers, body: body && JSON.stringify(body), signal });
+    if (body !== undefined) headers['content-type'] = 'application/json';
+    const response = await ask(new URL(path, this.#base), { method, headers, body: JSON.stringify(body), signal });
     if (response.ok) return response;
     if (response.status === 401) this.#onUnauthorized();
     const answer = await readJson(response);

@@ -12,7 +12,7 @@ const pollIntervalMs = 4_000;
 
 export type LiveRoom = {
   roomId: string;
-  calls: RoomRequests;
+  requests: RoomRequests;
   /** Undefined until the first response; null if the room does not exist. */
   room: Room | null | undefined;
   /** Error message of the server. */
@@ -25,9 +25,13 @@ export type LiveRoom = {
 
 export function useRoom(roomId: string): LiveRoom {
   const { api } = useSessionContext();
-  const calls = useMemo(() => roomRequests(roomId), [roomId]);
-  const { path } = calls.show();
-  const { data: room, problem, lost, refresh } = useResource([path], (api, signal) => loadRoom(api, path, signal), pollIntervalMs);
+  const requests = useMemo(() => roomRequests(roomId), [roomId]);
+  const {
+    data: room,
+    problem,
+    lost,
+    refresh,
+  } = useResource(['room', roomId], (api, signal) => loadRoom(api, roomId, signal), pollIntervalMs);
   const [log, setLog] = useState<EventLog>();
   useEffect(() => {
     const made = new EventLog(api, roomId);
@@ -38,12 +42,12 @@ export function useRoom(roomId: string): LiveRoom {
       made.close();
     };
   }, [api, roomId, refresh]);
-  return useMemo(() => ({ roomId, calls, room, problem, lost, refresh, log }), [roomId, calls, room, problem, lost, refresh, log]);
+  return useMemo(() => ({ roomId, requests, room, problem, lost, refresh, log }), [roomId, requests, room, problem, lost, refresh, log]);
 }
 
-async function loadRoom(api: Api, path: string, signal: AbortSignal): Promise<Room | null> {
+async function loadRoom(api: Api, roomId: string, signal: AbortSignal): Promise<Room | null> {
   try {
-    return (await api.call('GET', path, undefined, signal)).data as Room;
+    return await api.getRoom(roomId, signal);
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return null;
     throw error;

@@ -1,5 +1,6 @@
 // Live room panel: shows the room next to its stream through an observer peer that sends no media; its audio is not played.
 
+import { operationRequest } from '../api/operation-request.ts';
 import { ActionButton } from '../components/action-button.tsx';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { FormProblem } from '../components/page-title.tsx';
@@ -15,9 +16,11 @@ const options = { permissions: { publish: [], subscribe: true, data: false } };
 
 /** @param incarnation undefined while the room does not exist; an observed room is joined again when it is recreated */
 export function LiveRoomPanel({ roomId, incarnation }: { roomId: string; incarnation: string | undefined }) {
-  const body = { type: 'webrtc', options, metadata: { name }, externalId: `console-watch-${tabId()}` };
-  const path = `room/${encodeURIComponent(roomId)}/peer`;
-  const { session, wanted, problem, start, stop } = useObserverSession({ roomId, incarnation, name, path, body });
+  const request = operationRequest('addPeer', {
+    path: { roomId },
+    body: { type: 'webrtc', options, metadata: { name }, externalId: `console-watch-${tabId()}` },
+  });
+  const { session, wanted, problem, start, stop } = useObserverSession({ roomId, incarnation, name, request });
   if (incarnation === undefined && !wanted) return null;
   return (
     <section className="live-side" aria-label="Live room">
@@ -33,7 +36,7 @@ export function LiveRoomPanel({ roomId, incarnation }: { roomId: string; incarna
           >
             {wanted ? 'Hide' : 'Show'}
           </ActionButton>
-          {!wanted && <CopyCurl request={{ method: 'POST', path, body }} what="join as an observer" compact />}
+          {!wanted && <CopyCurl request={request} what="join as an observer" compact />}
         </span>
       </header>
       <FormProblem problem={problem} testId="live-problem" />

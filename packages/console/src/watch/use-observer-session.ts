@@ -1,5 +1,6 @@
 // useObserverSession: joins the room as an observer while enabled, and joins again after the room is recreated.
 import { useEffect, useRef, useState } from 'react';
+import type { OperationRequest } from '../api/operation-request.ts';
 import { type Api, errorMessage } from '../api/rest.ts';
 import { useSessionContext } from '../hooks/console-context.ts';
 import { runSerially } from '../hooks/serialize.ts';
@@ -14,9 +15,8 @@ export type VisitOptions = {
   incarnation: string | undefined;
   /** Name of the peer. */
   name: string;
-  /** Path and body of the request that adds the peer. */
-  path: string;
-  body: object;
+  /** Adds the peer. */
+  request: OperationRequest<'addPeer'>;
 };
 
 export type ObserverSession = {
@@ -32,15 +32,15 @@ export type ObserverSession = {
 /** Why one incarnation of the room is no longer observed. */
 type Over = { incarnation: string | undefined; message: string };
 
-export function useObserverSession({ roomId, incarnation, name, path, body }: VisitOptions): ObserverSession {
+export function useObserverSession({ roomId, incarnation, name, request }: VisitOptions): ObserverSession {
   const { api } = useSessionContext();
   const [wanted, setWanted] = useState(false);
   const [over, setOver] = useState<Over>();
   const [session, setSession] = useState<RoomSession>();
   const isOver = over !== undefined && over.incarnation === incarnation;
   const active = wanted && incarnation !== undefined && !isOver;
-  const how = useRef({ path, body, name });
-  how.current = { path, body, name };
+  const how = useRef({ request, name });
+  how.current = { request, name };
 
   useEffect(() => {
     if (!active) return undefined;
@@ -87,9 +87,9 @@ export function useObserverSession({ roomId, incarnation, name, path, body }: Vi
   };
 }
 
-async function enter(api: Api, roomId: string, { path, body, name }: Pick<VisitOptions, 'path' | 'body' | 'name'>): Promise<Visit> {
-  const { data } = await api.call('POST', path, body);
-  const { peer, token, peer_websocket_url: url } = data as { peer: { id: string }; token: string; peer_websocket_url: string };
+async function enter(api: Api, roomId: string, { request, name }: Pick<VisitOptions, 'request' | 'name'>): Promise<Visit> {
+  const { data } = await api.send(request);
+  const { peer, token, peer_websocket_url: url } = data;
   // Opens no devices, because start() and open() are never called.
   const media = new LocalMedia();
   const session = new RoomSession({ url, token, base: api.base, name, media });

@@ -7,14 +7,13 @@ import type { Source } from './stream-player.ts';
 /** Seconds. */
 export const viewersFor = 24 * 3600;
 
-export function useSource(roomId: string, calls: RoomRequests): () => Promise<Source> {
+export function useSource(roomId: string, requests: RoomRequests): () => Promise<Source> {
   const { api, scope } = useSessionContext();
   return useCallback(async () => {
     const url = new URL(`hls/${encodeURIComponent(roomId)}/index.m3u8`, api.base);
     if (scope === 'read') return { url: url.href, authorization: `Bearer ${api.token}` };
-    const { method, path, body } = calls.viewerToken(viewersFor);
-    const { token } = (await api.call(method, path, body as object)).data as { token: string };
+    const { token } = (await api.send(requests.viewerToken(viewersFor))).data;
     url.searchParams.set('token', token);
     return { url: url.href };
-  }, [api, scope, roomId, calls]);
+  }, [api, scope, roomId, requests]);
 }

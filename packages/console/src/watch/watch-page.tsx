@@ -30,7 +30,7 @@ export function WatchPage({ route: { roomId } }: { route: RouteOf<'watch'> }) {
         facts={room && pluralize(room.peers.filter(({ status }) => status === 'connected').length, 'participant')}
         actions={
           <>
-            <CopyCurl request={live.calls.viewerToken(viewersFor)} what="create a viewer link" />
+            <CopyCurl request={live.requests.viewerToken(viewersFor)} what="create a viewer link" />
             <a className="button" href={roomHash(roomId)} data-testid="to-room">
               Open room
             </a>
@@ -50,7 +50,7 @@ export function WatchPage({ route: { roomId } }: { route: RouteOf<'watch'> }) {
 function Stream({ live, stream }: { live: LiveRoom; stream: Component | undefined }) {
   const { roomId, room } = live;
   const because = useBecause(live);
-  const source = useSource(roomId, live.calls);
+  const source = useSource(roomId, live.requests);
   const [phase, setPhase] = useState<PlayerState['phase']>('starting');
   const [shown, setShown] = useState<string>();
   const playable = stream?.properties.playable === true ? stream.id : undefined;
@@ -119,12 +119,12 @@ function Nothing({ live, stream }: { live: LiveRoom; stream: Component | undefin
   );
 }
 
-function NotStreamed({ live: { calls, refresh } }: { live: LiveRoom }) {
+function NotStreamed({ live: { requests, refresh } }: { live: LiveRoom }) {
   const { api } = useSessionContext();
   const action = useAction();
-  const httpRequest = calls.addComponent('hls', {});
+  const request = requests.addComponent('hls', {});
   const start = async () => {
-    await action.run(() => api.call(httpRequest.method, httpRequest.path, httpRequest.body as object));
+    await action.run(() => api.send(request));
     refresh();
   };
   return (
@@ -137,7 +137,7 @@ function NotStreamed({ live: { calls, refresh } }: { live: LiveRoom }) {
         <ActionButton className="button primary" data-testid="start-stream" disabled={action.busy} onClick={() => void start()}>
           Start stream
         </ActionButton>
-        <CopyCurl request={httpRequest} what="start a stream" />
+        <CopyCurl request={request} what="start a stream" />
       </p>
     </div>
   );

@@ -20,10 +20,10 @@ const titles: Partial<Record<ComponentType, string>> = { hls: 'Stream' };
 const documentIntervalMs = 3_600_000;
 
 async function loadFields(api: Api, signal: AbortSignal) {
-  return componentFields((await api.call('GET', 'openapi.json', undefined, signal)) as OpenApi);
+  return componentFields((await api.document('openapi.json', signal)) as OpenApi);
 }
 
-export function AddComponent({ calls, onAdded }: { calls: RoomRequests; onAdded: () => void }) {
+export function AddComponent({ requests, onAdded }: { requests: RoomRequests; onAdded: () => void }) {
   const { api } = useSessionContext();
   const enabled = useEnabledTypes(api.base);
   const { data: documented } = useResource(['openapi'], loadFields, documentIntervalMs);
@@ -57,7 +57,7 @@ export function AddComponent({ calls, onAdded }: { calls: RoomRequests; onAdded:
         </fieldset>
       )}
       {type && about && (
-        <ComponentForm key={type} type={type} description={about.description} fields={about.fields} calls={calls} onAdded={onAdded} />
+        <ComponentForm key={type} type={type} description={about.description} fields={about.fields} requests={requests} onAdded={onAdded} />
       )}
     </section>
   );
@@ -67,21 +67,21 @@ type FormProps = {
   type: ComponentType;
   description: string | undefined;
   fields: readonly Field[];
-  calls: RoomRequests;
+  requests: RoomRequests;
   onAdded: () => void;
 };
 
-function ComponentForm({ type, description, fields, calls, onAdded }: FormProps) {
+function ComponentForm({ type, description, fields, requests, onAdded }: FormProps) {
   const { api } = useSessionContext();
   const form = useRef<HTMLFormElement>(null);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem>();
-  const [httpRequest, setCall] = useState<HttpRequest>(() => calls.addComponent(type, {}));
+  const [request, setRequest] = useState(() => requests.addComponent(type, {}));
   /** Names of the fields that were changed since the last submit: they belong to the next one. */
   const changed = useRef(new Set<string>());
   const read = () => {
     const data = new FormData(form.current ?? undefined);
-    return calls.addComponent(
+    return requests.addComponent(
       type,
       optionsOf(fields, (path) => {
         const value = data.get(path);
@@ -98,12 +98,11 @@ function ComponentForm({ type, description, fields, calls, onAdded }: FormProps)
     if (busy) return;
     setBusy(true);
     changed.current.clear();
-    const { method, path, body } = read();
     try {
-      await api.call(method, path, body as object);
+      await api.send(read());
       setProblem(undefined);
       if (form.current) empty(form.current, changed.current);
-      setCall(read());
+      setRequest(read());
     } catch (error) {
       const message = errorMessage(error);
       setProblem({ path: error instanceof ApiError ? formFieldOf(error.field, fields) : undefined, message });
@@ -114,9 +113,9 @@ function ComponentForm({ type, description, fields, calls, onAdded }: FormProps)
   };
   const change = ({ target }: FormEvent) => {
     if (isField(target)) changed.current.add(target.name);
-    setCall(read());
+    setRequest(read());
   };
-  const shownCall = useMemo(() => withoutSecrets(httpRequest, fields), [httpRequest, fields]);
+  const shownRequest = useMemo(() => withoutSecrets(request, fields), [request, fields]);
   return (
     <form className="component-form" ref={form} onSubmit={submit} onChange={change} aria-label={`Add: ${type}`} noValidate>
       {description && <p className="hint">{description}</p>}
@@ -133,7 +132,7 @@ function ComponentForm({ type, description, fields, calls, onAdded }: FormProps)
           <PlusIcon />
           Add
         </ActionButton>
-        <CopyCurl request={shownCall} what={`add a component of type ${type}`} />
+        <CopyCurl request={shownRequest} what={`add a component of type ${type}`} />
       </div>
     </form>
   );
@@ -155,10 +154,10 @@ function empty(form: HTMLFormElement, kept: ReadonlySet<string>): void {
 }
 
 /** Masks passwords and keys, because a command line may be pasted anywhere. */
-function withoutSecrets(httpRequest: HttpRequest, fields: readonly Field[]): HttpRequest {
+function withoutSecrets(request: HttpRequest, fields: readonly Field[]): HttpRequest {
   const secrets = new Set(secretNames(fields));
-  const body = JSON.stringify(httpRequest.body, (name, value: unknown) => (secrets.has(name) ? '…' : value));
-  return { ...httpRequest, body: JSON.parse(body) as unknown };
+  const body = JSON.stringify(request.body, (name, value: unknown) => (secrets.has(name) ? '…' : value));
+  return { ...request, body: JSON.parse(body) as unknown };
 }
 
 function secretNames(fields: readonly Field[]): string[] {

@@ -105,7 +105,7 @@ const endings: Partial<Record<Component['type'], string>> = {
 function RemoveComponent({ component, name, live }: { component: Component; name: string; live: LiveRoom }) {
   return (
     <ConfirmedRequest
-      request={live.calls.removeComponent(component.id)}
+      request={live.requests.removeComponent(component.id)}
       what={`remove ${name}`}
       button="Remove"
       testId="remove-component"

@@ -18,7 +18,7 @@ export function ComponentsTab({ live }: { live: LiveRoom }) {
           <ComponentCard key={component.id} component={component} live={live} />
         ))}
       </ul>
-      <AddComponent calls={live.calls} onAdded={live.refresh} />
+      <AddComponent requests={live.requests} onAdded={live.refresh} />
     </>
   );
 }

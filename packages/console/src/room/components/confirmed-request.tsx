@@ -1,6 +1,6 @@
 // Confirmed request: a button for one REST request that a dialog confirms, with a copy of the request as a command line.
 import { type ReactNode, useState } from 'react';
-import type { HttpRequest } from '../../api/curl.ts';
+import type { OperationRequest } from '../../api/operation-request.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { CopyCurl } from '../../components/copy-curl.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
@@ -8,7 +8,7 @@ import { useSessionContext } from '../../hooks/console-context.ts';
 import { useAction } from '../../hooks/use-action.ts';
 
 export type ConfirmedRequestProps = {
-  request: HttpRequest;
+  request: OperationRequest;
   /** Action and object for screen readers, e.g. "remove Ada". */
   what: string;
   button: string;
@@ -26,7 +26,7 @@ export function ConfirmedRequest({ request, what, button, testId, title, confirm
   const { busy, problem, run } = useAction();
   const [asking, setAsking] = useState(false);
   const send = async () => {
-    if (await run(() => api.call(request.method, request.path, request.body as object | undefined))) setAsking(false);
+    if (await run(() => api.send(request))) setAsking(false);
     onDone();
   };
   return (

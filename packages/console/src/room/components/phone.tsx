@@ -1,7 +1,7 @@
 // Phone: calls of a SIP component; dial, send DTMF, hang up.
 import { type FormEvent, useState } from 'react';
 import type { Call, Component } from '../../../../server-sdk/src/generated/schemas.ts';
-import type { HttpRequest } from '../../api/curl.ts';
+import type { OperationRequest } from '../../api/operation-request.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { CopyCurl } from '../../components/copy-curl.tsx';
 import { Badge } from '../../components/page-title.tsx';
@@ -39,7 +39,7 @@ export function Phone({ component, live, action }: PhoneProps) {
         testId="phone-number"
         action={action}
         live={live}
-        callFor={(number) => live.calls.dial(component.id, number)}
+        requestOf={(number) => live.requests.dial(component.id, number)}
       />
     </div>
   );
@@ -52,7 +52,7 @@ function Line({ component, call, live, action }: PhoneProps & { call: Call }) {
         <UserText>{call.phoneNumber}</UserText> <Badge tone={call.state === 'active' ? 'good' : 'neutral'}>{states[call.state]}</Badge>
       </p>
       <RequestButton
-        request={live.calls.hangUp(component.id, call.id)}
+        request={live.requests.hangUp(component.id, call.id)}
         what={`hang up ${call.phoneNumber}`}
         action={action}
         onDone={live.refresh}
@@ -69,7 +69,7 @@ function Line({ component, call, live, action }: PhoneProps & { call: Call }) {
           testId="digits"
           action={action}
           live={live}
-          callFor={(digits) => live.calls.press(component.id, call.id, digits)}
+          requestOf={(digits) => live.requests.press(component.id, call.id, digits)}
         />
       )}
     </div>
@@ -83,18 +83,17 @@ type OneLineFormProps = {
   testId: string;
   action: Action;
   live: LiveRoom;
-  callFor: (text: string) => HttpRequest;
+  requestOf: (text: string) => OperationRequest;
 };
 
-function OneLineForm({ label, placeholder, button, testId, action, live, callFor }: OneLineFormProps) {
+function OneLineForm({ label, placeholder, button, testId, action, live, requestOf }: OneLineFormProps) {
   const { api } = useSessionContext();
   const [text, setText] = useState('');
-  const httpRequest = callFor(text.trim());
+  const request = requestOf(text.trim());
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     // Text that was typed meanwhile belongs to the next request.
-    if (await action.run(() => api.call(httpRequest.method, httpRequest.path, httpRequest.body as object)))
-      setText((now) => (now === text ? '' : now));
+    if (await action.run(() => api.send(request))) setText((now) => (now === text ? '' : now));
     live.refresh();
   };
   return (
@@ -111,7 +110,7 @@ function OneLineForm({ label, placeholder, button, testId, action, live, callFor
       <ActionButton type="submit" className="button" data-testid={`${testId}-send`} disabled={action.busy}>
         {button}
       </ActionButton>
-      <CopyCurl request={httpRequest} what={button.toLowerCase()} compact />
+      <CopyCurl request={request} what={button.toLowerCase()} compact />
     </form>
   );
 }

@@ -1,13 +1,13 @@
 // Request button: a button for one REST request, with a copy of the request as a command line.
 import type { ReactNode } from 'react';
-import type { HttpRequest } from '../../api/curl.ts';
+import type { OperationRequest } from '../../api/operation-request.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { CopyCurl } from '../../components/copy-curl.tsx';
 import { useSessionContext } from '../../hooks/console-context.ts';
 import type { Action } from '../../hooks/use-action.ts';
 
 export type RequestButtonProps = {
-  request: HttpRequest;
+  request: OperationRequest;
   /** Action and object for screen readers, e.g. "mute the camera of Ada". */
   what: string;
   action: Action;
@@ -21,7 +21,7 @@ export type RequestButtonProps = {
 export function RequestButton({ request, what, action, onDone, className = 'button small', testId, children }: RequestButtonProps) {
   const { api } = useSessionContext();
   const click = async () => {
-    await action.run(() => api.call(request.method, request.path, request.body as object | undefined));
+    await action.run(() => api.send(request));
     onDone();
   };
   return (

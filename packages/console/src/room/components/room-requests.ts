@@ -5,7 +5,6 @@ import { operationRequest } from '../../api/operation-request.ts';
 export function roomRequests(roomId: string) {
   const path = { roomId };
   return {
-    show: () => operationRequest('getRoom', { path }),
     stats: () => operationRequest('getRoomStats', { path }),
     mute: (trackId: string) => operationRequest('muteTrack', { path: { roomId, trackId } }),
     unmute: (trackId: string) => operationRequest('unmuteTrack', { path: { roomId, trackId } }),

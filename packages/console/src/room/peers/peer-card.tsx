@@ -105,10 +105,10 @@ export function Metadata({ value }: { value: unknown }) {
   );
 }
 
-function RemovePeer({ peer, name, live: { calls, refresh } }: { peer: Peer; name: string; live: LiveRoom }) {
+function RemovePeer({ peer, name, live: { requests, refresh } }: { peer: Peer; name: string; live: LiveRoom }) {
   return (
     <ConfirmedRequest
-      request={calls.removePeer(peer.id)}
+      request={requests.removePeer(peer.id)}
       what={`remove ${name}`}
       button="Remove from the room"
       testId="remove-peer"

@@ -14,8 +14,7 @@ export function PeerPermissions({ peer, name, live, action }: { peer: Peer; name
   const refusalId = useId();
   const { permissions } = peer;
   const change = async (wanted: Permissions) => {
-    const { method, path, body } = live.calls.permit(peer.id, wanted);
-    await action.run(() => api.call(method, path, body as object));
+    await action.run(() => api.send(live.requests.permit(peer.id, wanted)));
     live.refresh();
   };
   return (
@@ -35,7 +34,7 @@ export function PeerPermissions({ peer, name, live, action }: { peer: Peer; name
           {title}
         </label>
       ))}
-      <CopyCurl request={live.calls.permit(peer.id, permissions)} what={`set the permissions of ${name}`} compact />
+      <CopyCurl request={live.requests.permit(peer.id, permissions)} what={`set the permissions of ${name}`} compact />
       {refusal && (
         <span className="visually-hidden" id={refusalId}>
           {refusal}

@@ -13,7 +13,7 @@ const many = 8;
 const page = 100;
 
 export function PeersTab({ live }: { live: LiveRoom }) {
-  const stats = useStats(live.calls);
+  const stats = useStats(live.requests);
   const [wanted, setWanted] = useState('');
   const [limit, setLimit] = useState(page);
   const peers = live.room?.peers;

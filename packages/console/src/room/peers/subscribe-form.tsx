@@ -14,11 +14,11 @@ export function SubscribeForm({ component, live, action }: { component: Componen
   const [done, setDone] = useState<number>();
   const origins = originsOf(live.room, component.id);
   const ids = origins.filter(({ id }) => chosen.has(id)).map(({ id }) => id);
-  const httpRequest = live.calls.subscribe(component.id, ids);
+  const request = live.requests.subscribe(component.id, ids);
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     setDone(undefined);
-    if (await action.run(() => api.call(httpRequest.method, httpRequest.path, httpRequest.body as object))) {
+    if (await action.run(() => api.send(request))) {
       setDone(ids.length);
       // Origins that were selected meanwhile belong to the next request.
       setChosen((now) => new Set([...now].filter((id) => !ids.includes(id))));
@@ -42,7 +42,7 @@ export function SubscribeForm({ component, live, action }: { component: Componen
         <ActionButton type="submit" className="button small" data-testid="subscribe" disabled={action.busy || ids.length === 0}>
           Subscribe
         </ActionButton>
-        <CopyCurl request={httpRequest} what="subscribe the component to peers" compact />
+        <CopyCurl request={request} what="subscribe the component to peers" compact />
         <span className="hint" role="status" data-testid="subscribed">
           {done === undefined ? '' : `${done} subscribed.`}
         </span>

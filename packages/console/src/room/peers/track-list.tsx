@@ -26,7 +26,7 @@ export type TrackListProps = {
   action: Action;
 };
 
-export function TrackList({ tracks, originName, stats, received = [], live: { calls, refresh }, action }: TrackListProps) {
+export function TrackList({ tracks, originName, stats, received = [], live: { requests, refresh }, action }: TrackListProps) {
   const layered = received.filter(({ layers }) => layers !== null);
   return (
     <>
@@ -52,7 +52,7 @@ export function TrackList({ tracks, originName, stats, received = [], live: { ca
                 </div>
                 <div className="track-actions">
                   <RequestButton
-                    request={track.muted ? calls.unmute(track.id) : calls.mute(track.id)}
+                    request={track.muted ? requests.unmute(track.id) : requests.mute(track.id)}
                     what={`${track.muted ? 'unmute' : 'mute'} the ${what}`}
                     action={action}
                     onDone={refresh}
@@ -61,7 +61,7 @@ export function TrackList({ tracks, originName, stats, received = [], live: { ca
                     {track.muted ? 'Unmute' : 'Mute'}
                   </RequestButton>
                   <RequestButton
-                    request={calls.unpublish(track.id)}
+                    request={requests.unpublish(track.id)}
                     what={`unpublish the ${what}`}
                     action={action}
                     onDone={refresh}

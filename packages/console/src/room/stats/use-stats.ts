@@ -9,14 +9,14 @@ import { StatsHistory } from './stats-history.ts';
 /** Milliseconds. The server measures at most once per second. */
 const every = 2_000;
 
-export function useStats(calls: RoomRequests): Resource<RoomStats | null> & { history: StatsHistory } {
+export function useStats(requests: RoomRequests): Resource<RoomStats | null> & { history: StatsHistory } {
   const [history] = useState(() => new StatsHistory());
   const absent = useRef(false);
-  const { path } = calls.stats();
+  const request = requests.stats();
   const load = async (api: Api, signal: AbortSignal): Promise<RoomStats | null> => {
     if (absent.current) return null;
     try {
-      const stats = (await api.call('GET', path, undefined, signal)).data as RoomStats;
+      const stats = (await api.send(request, signal)).data;
       history.add(stats);
       return stats;
     } catch (error) {
@@ -26,5 +26,5 @@ export function useStats(calls: RoomRequests): Resource<RoomStats | null> & { hi
       return null;
     }
   };
-  return { ...useResource([path], load, every), history };
+  return { ...useResource([request.path], load, every), history };
 }
