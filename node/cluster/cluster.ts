@@ -2,11 +2,11 @@
 import type { RoomEvent } from '../../api/events.ts';
 import type { Log } from '../common/log.ts';
 import type { LocalRooms } from '../rooms/local-rooms.ts';
-import { serveNodes } from './cluster-admin.ts';
 import { ClusterRooms } from './cluster-rooms.ts';
 import type { NodeName } from './cluster-transport.ts';
 import type { LostEntry } from './connected-peers.ts';
 import type { DirectoryEntry } from './directory.ts';
+import { serveListNodes } from './list-nodes.ts';
 import { Membership, type NodeDescription } from './membership.ts';
 import type { Nodes } from './nodes.ts';
 import type { NodeLoad } from './placement.ts';
@@ -48,7 +48,7 @@ export class Cluster {
       onLost: (node, entries) => traffic.roomsLost(node, entries),
     });
     this.rooms = new ClusterRooms({ ...options, address: () => describe().address });
-    serveNodes({ ...options, membership: this.membership });
+    serveListNodes({ ...options, membership: this.membership });
     links.listen({
       up: (node) => {
         this.membership.nodeUp(node);

@@ -1,4 +1,4 @@
-// Cluster administration: lists all nodes with their state and load.
+// List of nodes: all nodes of the cluster with their state and load.
 import type { NodeView } from '../../api/node.ts';
 import { nodeRpcs } from '../../api/operations/node-rpcs.ts';
 import { operations } from '../../api/operations/table.ts';
@@ -7,13 +7,13 @@ import type { Membership, NodeDescription } from './membership.ts';
 import type { Members } from './nodes.ts';
 import type { Dispatcher } from './rpc/dispatcher.ts';
 
-export type AdminOptions = {
+type ListNodesOptions = {
   dispatcher: Dispatcher;
   members: Pick<Members, 'all'>;
   membership: Pick<Membership, 'own'>;
 };
 
-export function serveNodes({ dispatcher, members, membership }: AdminOptions): void {
+export function serveListNodes({ dispatcher, members, membership }: ListNodesOptions): void {
   const loadOf = async (node: NodeName): Promise<NodeView['load']> => {
     const { rooms, forwardedTracks, cpu, accepting } = await dispatcher.at(node, nodeRpcs.load, null);
     return { rooms, forwardedTracks, cpu, accepting };
