@@ -1,13 +1,12 @@
 // Node client of a dry run: sends reads, and records writes as messages instead of sending them. Their results are simulated, so that
 // dependent steps are included.
-import { peerSocketPath } from '../../api/peer.ts';
+import { type Permissions, peerSocketPath } from '../../api/peer.ts';
 import { NodeClient, type NodeClientOptions } from '../nodes/node-client.ts';
 import { NodeError } from '../nodes/node-error.ts';
 import {
   type ComponentRequest,
   type NodeComponent,
   type NodePeer,
-  type NodePermissions,
   type NodeRoom,
   type NodeRoomConfig,
   nodeRoomSchema,
@@ -95,7 +94,7 @@ export class RecordingNodeClient extends NodeClient {
     return { peer, token: placeholderToken(), url };
   }
 
-  override async patchPeer(roomId: string, peerId: string, permissions: NodePermissions): Promise<NodePeer> {
+  override async patchPeer(roomId: string, peerId: string, permissions: Permissions): Promise<NodePeer> {
     const changed = (peer: NodePeer) => (peer.id === peerId ? { ...peer, permissions } : peer);
     const change = ({ peers }: NodeRoom) => ({ peers: peers.map(changed) });
     const { peers } = this.#plan(roomId, `would change permissions of peer ${peerId} of`, change);

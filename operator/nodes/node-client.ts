@@ -1,7 +1,9 @@
 // REST client of one media node: operations of the contract, with timeouts, validation of responses and backoff after failures.
 import type { z } from 'zod';
+import { requestPath } from '../../api/core/request-path.ts';
 import { operations } from '../../api/operations/table.ts';
 import type { NamesIn } from '../../api/parameters.ts';
+import type { Permissions } from '../../api/peer.ts';
 import { parseJson } from '../json.ts';
 import { Deadline } from '../kube/http/deadline.ts';
 import { Semaphore } from '../kube/http/semaphore.ts';
@@ -20,11 +22,12 @@ import {
   type NodeComponent,
   type NodeHealth,
   type NodePeer,
-  type NodePermissions,
   type NodeRoom,
   type NodeRoomConfig,
+  type OperationId,
   type PeerRequest,
   peerTokenSchema,
+  type RequestBody,
   type RoomRequest,
   roomPageSchema,
   roomResponseSchema,
@@ -64,11 +67,10 @@ export type NodeClientOptions = {
 };
 
 type CallOptions = { timeoutMs?: number; signal?: AbortSignal | undefined };
-type OperationId = keyof typeof operations;
 type Input<Id extends OperationId> = {
   params?: Record<NamesIn<(typeof operations)[Id]['path']>, string>;
   query?: Record<string, string | number | undefined>;
-  body?: unknown;
+  body?: RequestBody<Id> | undefined;
 };
 /** `path` with its query. */
 type HttpRequest = { method: string; path: string; body: unknown };
@@ -143,7 +145,7 @@ export class NodeClient {
   /** `url`: address of the websocket of the peer without a scheme. @throws NodeError `already_exists`, `room_full` */
   async addPeer(roomId: string, peer: PeerRequest, signal?: AbortSignal): Promise<{ peer: NodePeer; token: string; url: string }> {
     const { peerId, externalId, metadata, permissions } = peer;
-    const body = { type: 'webrtc', peerId, externalId, options: { permissions }, ...(metadata !== undefined && { metadata }) };
+    const body = { type: 'webrtc' as const, peerId, externalId, options: { permissions }, ...(metadata !== undefined && { metadata }) };
     const { data } = await this.#call('addPeer', { params: { roomId }, body }, createdPeerSchema, { signal });
     return { peer: data.peer, token: data.token, url: data.peer_websocket_url };
   }
@@ -153,7 +155,7 @@ export class NodeClient {
     return { peer: data.peer, url: data.peer_websocket_url };
   }
 
-  async patchPeer(roomId: string, peerId: string, permissions: NodePermissions, signal?: AbortSignal): Promise<NodePeer> {
+  async patchPeer(roomId: string, peerId: string, permissions: Permissions, signal?: AbortSignal): Promise<NodePeer> {
     const input = { params: { roomId, peerId }, body: { permissions } };
     return (await this.#call('updatePeer', input, foundPeerSchema, { signal })).data.peer;
   }
@@ -300,13 +302,9 @@ export class NodeClient {
   }
 }
 
-function requestOf<Id extends OperationId>(id: Id, { params, query = {}, body }: Input<Id>): HttpRequest {
+function requestOf<Id extends OperationId>(id: Id, { params, query, body }: Input<Id>): HttpRequest {
   const { method, path } = operations[id];
-  const values: Readonly<Record<string, string>> = params ?? {};
-  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ''));
-  const given = Object.entries(query).filter(([, value]) => value !== undefined);
-  const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
-  return { method, path: search === '' ? filled : `${filled}?${search}`, body };
+  return { method, path: requestPath(path, params ?? {}, query), body };
 }
 
 function refusalOf(url: string, { status, headers, text }: { status: number; headers: Headers; text: string }): NodeError {

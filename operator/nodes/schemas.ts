@@ -5,12 +5,12 @@ import type { ComponentView } from '../../api/component/component.ts';
 import type { RoomEvent } from '../../api/events.ts';
 import type { HealthView } from '../../api/health.ts';
 import type { NodeView } from '../../api/node.ts';
-import type { PeerView } from '../../api/peer.ts';
+import type { operations } from '../../api/operations/table.ts';
+import type { PeerView, Permissions } from '../../api/peer.ts';
 import {
   isPatchable,
   mapNames,
   type PatchableName,
-  type RoomConfigView,
   type RoomFieldName,
   type RoomView,
   roomFieldNames,
@@ -135,9 +135,10 @@ export const nodeEventSchema = z.object({
 });
 export type NodeEvent = z.infer<typeof nodeEventSchema>['data'];
 
-export type NodePermissions = NodePeer['permissions'];
+export type OperationId = keyof typeof operations;
+/** Body of an operation as clients send it. */
+export type RequestBody<Id extends OperationId> = z.input<NonNullable<(typeof operations)[Id]['body']>['schema']>;
 
-/** Request bodies of the REST API. */
-export type RoomRequest = { roomId: string; externalId: string } & Partial<Omit<RoomConfigView, 'roomId'>>;
-export type PeerRequest = { peerId: string; externalId: string; metadata?: unknown; permissions: NodePermissions };
-export type ComponentRequest = { type: string; options: Record<string, unknown>; externalId: string };
+export type RoomRequest = Required<Pick<RequestBody<'createRoom'>, 'roomId' | 'externalId'>> & RequestBody<'createRoom'>;
+export type PeerRequest = { peerId: string; externalId: string; metadata?: RequestBody<'addPeer'>['metadata']; permissions: Permissions };
+export type ComponentRequest = Required<RequestBody<'addComponent'>>;

@@ -80,8 +80,9 @@ async function desiredComponentOf(
     secrets.push(await digests.of(read));
   }
   const revision = revisionOf(type, options, secrets);
-  const request = { type, options: nodeOptions(roomOptions(definitionOf(type).options), options, values) };
-  return { name, type, revision, request: { ...request, externalId: externalIdOf(uid, name, revision) } };
+  // The API server stores only JSON.
+  const given = nodeOptions(roomOptions(definitionOf(type).options), options, values) as ComponentRequest['options'];
+  return { name, type, revision, request: { type, options: given, externalId: externalIdOf(uid, name, revision) } };
 }
 
 type SecretRef = { as: string; name: string; keys: readonly string[] };

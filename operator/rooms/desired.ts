@@ -1,4 +1,5 @@
 // Desired state of a room: converts the spec of a Room to requests of the REST API.
+import type { Permissions } from '../../api/peer.ts';
 import {
   type DefaultedName,
   defaultedNames,
@@ -13,7 +14,7 @@ import {
 import { currentForm, isOldForm } from '../../crds/component.ts';
 import { roomSpecSchema } from '../../crds/room.ts';
 import { apiVersions, type RoomSpec } from '../../crds/types.ts';
-import type { NodePermissions, NodeRoomConfig, PeerRequest, RoomRequest } from '../nodes/schemas.ts';
+import type { NodePeer, NodeRoomConfig, PeerRequest, RoomRequest } from '../nodes/schemas.ts';
 import type { MediaCluster, Room } from '../objects.ts';
 
 /** Default timeouts of rooms in seconds; null = never. */
@@ -80,15 +81,17 @@ export function roomRequest(room: { uid: string; roomId: string }, spec: RoomSpe
 type PeerSpec = NonNullable<RoomSpec['peers']>[number];
 
 export function peerRequest(uid: string, { name, metadata, permissions }: PeerSpec): PeerRequest {
-  return { peerId: name, externalId: externalIdOf(uid, name), metadata, permissions: permissionsOf(permissions) };
+  // The API server stores only JSON.
+  const request = { peerId: name, externalId: externalIdOf(uid, name), permissions: permissionsOf(permissions) };
+  return { ...request, metadata: metadata as PeerRequest['metadata'] };
 }
 
-export function permissionsOf(given: PeerSpec['permissions']): NodePermissions {
+function permissionsOf(given: PeerSpec['permissions']): Permissions {
   return { publish: given?.publish ?? ['audio', 'video'], subscribe: given?.subscribe ?? true, data: given?.data ?? true };
 }
 
-export function samePermissions(one: NodePermissions, other: NodePermissions): boolean {
-  const kinds = ({ publish }: NodePermissions) => [...new Set(publish)].sort().join();
+export function samePermissions(one: NodePeer['permissions'], other: NodePeer['permissions']): boolean {
+  const kinds = ({ publish }: NodePeer['permissions']) => [...new Set(publish)].sort().join();
   return kinds(one) === kinds(other) && one.subscribe === other.subscribe && one.data === other.data;
 }
 

@@ -6,7 +6,7 @@ import { lookup } from 'node:dns/promises';
 import { readdirSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
-import { peerSocketPath } from '../../api/peer.ts';
+import { type Permissions, peerSocketPath } from '../../api/peer.ts';
 import { namesOf } from '../clusters/names.ts';
 import type { Log } from '../log.ts';
 import { NodeClient } from '../nodes/node-client.ts';
@@ -28,7 +28,7 @@ export type SmokeOptions = {
 const pollInterval = 1_000;
 const socketTimeout = 20_000;
 const reachTimeout = 8_000;
-const permissions = { publish: ['audio', 'video'], subscribe: true, data: true };
+const permissions: Permissions = { publish: ['audio', 'video'], subscribe: true, data: true };
 
 /** Deletes its room at the end. @throws Error with a message about the failed step */
 export async function smoke({ url, token, media, timeout, log }: SmokeOptions): Promise<void> {

@@ -15,7 +15,12 @@ const allowed: readonly (readonly [from: string, to: string])[] = [['components'
 /** Request and response types of the REST API. */
 const restTypes = 'packages/server-sdk/src/generated/schemas.ts';
 /** What the console uses of the SDK: the table of operations with its types, and none of the code that sends requests. */
-const restFiles = [restTypes, 'packages/server-sdk/src/generated/operations.ts', 'packages/server-sdk/src/operation-target.ts'];
+const restFiles = [
+  restTypes,
+  'packages/server-sdk/src/generated/operations.ts',
+  'packages/server-sdk/src/generated/request-path.ts',
+  'packages/server-sdk/src/operation-target.ts',
+];
 
 /** Libraries that only one folder may import. */
 const homes: readonly (readonly [library: string, places: readonly RegExp[]])[] = [

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
+import type { Permissions } from '../../../../api/peer.ts';
 import { roomSpecSchema } from '../../../../crds/room.ts';
 import { recordingNodes } from '../../../../operator/dry-run/recording-node-client.ts';
 import { NodeError } from '../../../../operator/nodes/node-error.ts';
@@ -14,7 +15,7 @@ import { listen } from '../../../kit/network/listen.ts';
 import { desiredComponent, nodePeer, nodeRoom, observed, uid } from '../rooms/observed.ts';
 
 const defaults = { peerDisconnectedTimeout: 120, peerlessPurgeTimeout: null };
-const permissions = { publish: ['audio'], subscribe: true, data: false };
+const permissions: Permissions = { publish: ['audio'], subscribe: true, data: false };
 const peer = (peerId: string) => ({ peerId, externalId: `${uid}/${peerId}`, permissions });
 const component = (name: string) => {
   const desired = desiredComponent(name);

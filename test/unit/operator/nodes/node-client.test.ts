@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict';
 import { createServer, type RequestListener } from 'node:http';
 import { describe, type TestContext, test } from 'node:test';
+import type { Permissions } from '../../../../api/peer.ts';
 import { NodeClient } from '../../../../operator/nodes/node-client.ts';
 import { isUnavailable, NodeError } from '../../../../operator/nodes/node-error.ts';
 import { roomRequest as room } from '../../../kit/fakes/room-request.ts';
 import { listen } from '../../../kit/network/listen.ts';
 import { startNode } from '../../../kit/processes/start-node.ts';
 
-const permissions = { publish: ['audio'], subscribe: true, data: false };
+const permissions: Permissions = { publish: ['audio'], subscribe: true, data: false };
 
 async function fakeNode(t: TestContext, answer: RequestListener): Promise<string> {
   return `http://127.0.0.1:${await listen(t, createServer(answer))}`;

@@ -1,4 +1,5 @@
 // Observed state of a Room for tests.
+import type { ComponentType } from '../../../../api/component/types.ts';
 import { mapNames, type RoomFieldName, roomFieldNames } from '../../../../api/room.ts';
 import { roomSpecSchema } from '../../../../crds/room.ts';
 import type { RoomStatus } from '../../../../crds/types.ts';
@@ -86,7 +87,7 @@ export function nodeComponent(name: string, revision: string, component: Partial
   return { id: `id-of-${name}`, type: 'file', externalId: `${uid}/${name}/${revision}`, ...component };
 }
 
-export function desiredComponent(name: string, revision = 'v1', type = 'file'): Observed['desiredComponents'][number] {
+export function desiredComponent(name: string, revision = 'v1', type: ComponentType = 'file'): Observed['desiredComponents'][number] {
   return { name, type, revision, request: { type, options: {}, externalId: `${uid}/${name}/${revision}` } };
 }
 
