@@ -1,21 +1,18 @@
 // HLS viewer benchmark: 1,000 viewers of one stream that load each part: load of the node compared with a bare HTTP server.
-import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { segmentName } from '../../node/components/hls/composer/composer-messages.ts';
 import { parseOptions, segmentTimings } from '../../node/components/hls/options.ts';
 import { apiClient } from '../kit/answers/api-client.ts';
+import { ffmpeg } from '../kit/media/ffmpeg.ts';
 import { makeTone } from '../kit/media/media-files.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
 import { benchContext } from './bench-context.ts';
 import { Viewers, type ViewersOptions, type ViewersResult } from './hls-load.ts';
 import { benchToken, childRunning, moveToOtherCore, startPinned, startPinnedNode, usedCpu, watchProcesses } from './processes.ts';
 import { printRows, quantile, type Row } from './report.ts';
-
-const run = promisify(execFile);
 
 const viewers = 1_000;
 /** Milliseconds. */
@@ -121,7 +118,5 @@ async function startStream(t: TestContext) {
 async function makeVideo(path: string, seconds: number): Promise<void> {
   const source = `testsrc2=s=${video.width}x${video.height}:r=${video.framerate},noise=alls=6:allf=t`;
   const codec = ['-c:v', 'libx264', '-profile:v', 'baseline', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', '-b:v', '1M', '-g', '48'];
-  await run('ffmpeg', ['-v', 'error', '-nostdin', '-f', 'lavfi', '-i', source, ...codec, '-t', String(seconds), '-f', 'h264', path], {
-    timeout: 120_000,
-  });
+  await ffmpeg(['-f', 'lavfi', '-i', source, ...codec, '-t', String(seconds), '-f', 'h264', path], 120_000);
 }

@@ -1,20 +1,18 @@
 // HLS composer benchmark: CPU and memory with 1 to 9 participants, and age of a frame when viewers can load it; baseline: one ffmpeg.
-import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { layoutCells } from '../../node/components/compose/layout.ts';
 import { bitratesOf, segmentTimings } from '../../node/components/hls/options.ts';
 import { framesAt, packetTimes, startComposer, wholeStream } from '../kit/media/composed-stream.ts';
+import { ffmpeg } from '../kit/media/ffmpeg.ts';
 import { encodeContent, startPublisher } from '../kit/media/rtp-publisher.ts';
+import { runCommand } from '../kit/processes/command.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
 import { engineFor, openRoom } from '../media/kit.ts';
 import { benchContext } from './bench-context.ts';
 import { watchProcesses } from './processes.ts';
 import { printRows, quantile, type Row } from './report.ts';
-
-const run = promisify(execFile);
 
 const size = { width: 1280, height: 720 };
 const framerate = 24;
@@ -169,8 +167,8 @@ async function encodeNumbered(t: TestContext): Promise<string> {
   ].join(',');
   const codec = ['-c:v', 'libx264', '-profile:v', 'baseline', '-preset', 'veryfast', '-tune', 'zerolatency', '-pix_fmt', 'yuv420p'];
   const rate = ['-b:v', '1500k', '-maxrate', '1800k', '-bufsize', '1500k', '-g', String(framerate * 2)];
-  const args = ['-v', 'error', '-nostdin', '-f', 'lavfi', '-i', source, ...codec, ...rate, '-t', String(seconds), file];
-  await run('ffmpeg', args, { timeout: 120_000 });
+  const args = ['-f', 'lavfi', '-i', source, ...codec, ...rate, '-t', String(seconds), file];
+  await ffmpeg(args, 120_000);
   return file;
 }
 
@@ -180,7 +178,7 @@ async function transcode(file: string): Promise<number> {
   const { video } = bitratesOf({ ...size, framerate });
   const codec = ['-c:v', 'libx264', '-preset', 'veryfast', '-tune', 'zerolatency', '-b:v', String(video), '-g', String(framerate * 2)];
   const args = ['-v', 'info', '-benchmark', '-nostdin', '-re', '-t', String(time), '-i', file, ...codec, '-f', 'null', '-'];
-  const { stderr } = await run('ffmpeg', args, { timeout: 120_000 });
+  const { stderr } = await runCommand(['ffmpeg', ...args], { timeoutMs: 120_000 });
   const [, user, system] = /bench: utime=([\d.]+)s stime=([\d.]+)s/.exec(stderr) ?? [];
   return (Number(user) + Number(system)) / time;
 }

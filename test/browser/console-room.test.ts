@@ -1,14 +1,13 @@
 // The room page in Chromium: stats, moderation, components of every type, events, and a read-only token.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { type TestContext, test } from 'node:test';
-import { promisify } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
 import type { ApiClient } from '../kit/answers/api-client.ts';
 import { eventuallyIn } from '../kit/browser/browser.ts';
 import { eventually } from '../kit/eventually.ts';
 import { postWhenIdle } from '../kit/media/sources.ts';
 import { freePorts } from '../kit/network/free-ports.ts';
+import { runCommand } from '../kit/processes/command.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import { account, Kamailio } from '../kit/sip/kamailio.ts';
 import * as far from '../kit/sip/sipp.ts';
@@ -26,7 +25,6 @@ import {
 } from './console-kit.ts';
 import { checkPage } from './console-views.ts';
 
-const run = promisify(execFile);
 const readToken = `read-${apiToken}`;
 const wide = { viewport: { width: 1440, height: 900 } };
 /** Large enough for three layers. A shared camera has the size that the first page requests. */
@@ -53,7 +51,7 @@ async function peerOf(api: ApiClient, roomId: string, name: string) {
 async function runCopied(t: TestContext, command: string): Promise<void> {
   assert.equal(command.includes(apiToken), false, command);
   assert.ok(command.includes('$TOKEN'), command);
-  const { stdout } = await run('sh', ['-c', `${command} -w '%{http_code}'`], { env: { ...process.env, TOKEN: apiToken }, timeout: 60_000 });
+  const { stdout } = await runCommand(['sh', '-c', `${command} -w '%{http_code}'`], { env: { ...process.env, TOKEN: apiToken } });
   t.diagnostic(stdout.slice(-3));
   assert.match(stdout, /2\d\d$/);
 }

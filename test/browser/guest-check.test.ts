@@ -1,19 +1,17 @@
 // The connection test of the guest page and the outage messages in a room, over increasingly restricted networks.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { type TestContext, test } from 'node:test';
-import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import type { Environment } from '../../node/env.ts';
 import { freePort, freePorts } from '../kit/network/free-ports.ts';
 import { makeNamespace, mayMakeNamespaces, type NetworkNamespace } from '../kit/network/network-namespace.ts';
 import { startTcpProxy } from '../kit/network/tcp-proxy.ts';
+import { runCommand } from '../kit/processes/command.ts';
 import { startNode } from '../kit/processes/start-node.ts';
 import { byId, launch, openConsole, seesMovingVideo, seeText, tileOf } from './console-kit.ts';
 import { checkPage } from './console-views.ts';
 import { hostOn, hostRoom, joinAs, openGuest, waitUntil } from './guest-kit.ts';
 
-const run = promisify(execFile);
 const options = { timeout: 240_000, skip: mayMakeNamespaces ? false : 'network namespaces need root' };
 
 type Marks = { server: string; udp: string; tcp: string; relay: string; verdict: string };
@@ -96,7 +94,7 @@ async function farNode(t: TestContext, env: Environment = {}) {
 
 /** Restricts outgoing traffic of the namespace to these iptables rules; no rules allow everything. */
 async function onlyLet(machine: NetworkNamespace, rules: readonly (readonly string[])[]): Promise<void> {
-  const tables = (...args: string[]) => run('ip', ['netns', 'exec', machine.name, 'iptables', ...args], { timeout: 60_000 });
+  const tables = (...args: string[]) => runCommand(['ip', 'netns', 'exec', machine.name, 'iptables', ...args]);
   await tables('-P', 'OUTPUT', 'ACCEPT');
   await tables('-F', 'OUTPUT');
   if (rules.length === 0) return;

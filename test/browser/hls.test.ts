@@ -1,21 +1,19 @@
 // A composed stream end to end: Chromium publishes, and hls.js in another page plays it with a viewer token and is measured.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { test } from 'node:test';
-import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { layoutCells } from '../../node/components/compose/layout.ts';
 import type { ApiClient } from '../kit/answers/api-client.ts';
 import { eventuallyIn } from '../kit/browser/browser.ts';
 import type { Colour } from '../kit/browser/client-page.ts';
 import { servePlainPage } from '../kit/browser/plain-page.ts';
+import { ffmpeg } from '../kit/media/ffmpeg.ts';
 import { download, follow } from '../kit/media/hls-viewer.ts';
 import { toneTimes } from '../kit/media/recorded-file.ts';
 import { postWhenIdle } from '../kit/media/sources.ts';
 import { type CpuStarvation, type CpuStarvationWatch, watchCpuStarvation } from '../kit/processes/cpu-starvation.ts';
 import { blue, type ClientFixture, css, enter, type PagePeer, startClientFixture } from './client-kit.ts';
 
-const run = promisify(execFile);
 /** Small, because publishers, composer, player and measurement share the two cores of a test machine. */
 const size = { width: 640, height: 360 };
 const green: Colour = [30, 160, 30];
@@ -161,10 +159,10 @@ test('hls.js plays a composed room with low latency, without stalls and with cor
 
 /** Times of the white flashes, in milliseconds of the stream. */
 async function flashes(path: string): Promise<number[]> {
-  const args = ['-v', 'error', '-nostdin', '-i', path, '-vf', 'crop=iw*0.1:ih*0.1:iw*0.45:ih*0.3,scale=1:1:flags=area,fps=24'];
+  const args = ['-i', path, '-vf', 'crop=iw*0.1:ih*0.1:iw*0.45:ih*0.3,scale=1:1:flags=area,fps=24'];
   const out = ['-pix_fmt', 'gray', '-f', 'rawvideo', '-'];
-  const { stdout } = await run('ffmpeg', [...args, ...out], { timeout: 60_000, encoding: 'buffer' });
-  return [...stdout].flatMap((value, index) => (value > 200 && (stdout[index - 1] ?? 255) <= 200 ? (index * 1000) / 24 : []));
+  const { bytes } = await ffmpeg([...args, ...out]);
+  return [...bytes].flatMap((value, index) => (value > 200 && (bytes[index - 1] ?? 255) <= 200 ? (index * 1000) / 24 : []));
 }
 
 /** Offset from each flash to its beep. */

@@ -1,15 +1,12 @@
 // TURN server of a node: browsers that use relays only, with a real coturn.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { promisify } from 'node:util';
 import { freePort, freePorts } from '../kit/network/free-ports.ts';
+import { runCommand } from '../kit/processes/command.ts';
 import { tempFolder } from '../kit/temp-folder.ts';
 import { blue, css, enter, red, startClientFixture } from './client-kit.ts';
-
-const run = promisify(execFile);
 
 async function startTurnFixture(t: TestContext) {
   const port = await freePort();
@@ -35,7 +32,7 @@ async function ownCertificate(t: TestContext): Promise<{ key: string; certificat
   const folder = tempFolder(t);
   const [key, certificate] = [join(folder, 'tls.key'), join(folder, 'tls.crt')];
   const made = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2', '-subj', '/CN=turn'];
-  await run('openssl', [...made, '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', certificate]);
+  await runCommand(['openssl', ...made, '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', certificate]);
   return { key, certificate };
 }
 
@@ -99,7 +96,7 @@ test('the relay forwards packets to the media of its node and to no other addres
   /** Output of the coturn client for a relay to this address. */
   const tryPeer = async (peer: string, password = server.credential) => {
     const args = ['-v', '-n', '1', '-e', peer, '-u', server.username, '-w', password, '-p', String(port), '127.0.0.1'];
-    const said = await run('turnutils_uclient', args, { timeout: 60_000 }).catch((error: { stdout: string; stderr: string }) => error);
+    const said = await runCommand(['turnutils_uclient', ...args], { mayFail: true });
     return said.stdout + said.stderr;
   };
   assert.match(await tryPeer('127.0.0.2'), /error 403/);

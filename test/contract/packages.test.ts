@@ -1,19 +1,16 @@
 // Packed archives of both packages, installed and used in Node.js 20 and 24, Deno, Bun, TypeScript and Vite.
 import assert from 'node:assert/strict';
-import { execFile, execFileSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { promisify } from 'node:util';
 import { clientLibrary, ensureBuilds, serverSdk } from '../../tools/builds.mjs';
 import { nodeModules, pinnedNode, root } from '../../tools/paths.mjs';
 import { findRuntime } from '../../tools/test-runner/runtimes.mjs';
+import { runCommand } from '../kit/processes/command.ts';
 import { startNode } from '../kit/processes/start-node.ts';
-
-const run = promisify(execFile);
-const deadline = 60_000;
 
 /** An empty project with both packages installed. Dependencies are those of this checkout, so no registry is needed. */
 const folder = mkdtempSync(join(tmpdir(), 'mediarooms-packages-'));
@@ -25,14 +22,14 @@ before(async () => {
     [serverSdk, 'packages/server-sdk'],
   ] as const) {
     await ensureBuilds(name);
-    await run('npm', ['pack', '--pack-destination', folder, '--silent'], { cwd: join(root, path), timeout: deadline });
+    await runCommand(['npm', 'pack', '--pack-destination', folder, '--silent'], { cwd: join(root, path) });
   }
   const archives = (await readdir(folder)).filter((name) => name.endsWith('.tgz'));
   assert.equal(archives.length, 2, archives.join());
   const overrides = { 'mediasoup-client': `file:${join(nodeModules, 'mediasoup-client')}` };
   await writeFile(join(folder, 'package.json'), JSON.stringify({ name: 'empty', private: true, type: 'module', overrides }));
   const options = ['--offline', '--no-audit', '--no-fund', '--ignore-scripts', '--install-links=false'];
-  await run('npm', ['install', ...options, ...archives.map((name) => `./${name}`)], { cwd: folder, timeout: deadline });
+  await runCommand(['npm', 'install', ...options, ...archives.map((name) => `./${name}`)], { cwd: folder });
   await mkdir(join(folder, 'node_modules/@types'));
   for (const name of ['ws', 'react', 'react-dom', '@types/node', '@types/react', '@types/react-dom', '@types/ws'])
     await symlink(join(nodeModules, name), join(folder, 'node_modules', name));
@@ -93,7 +90,7 @@ function nodesByMajor(): Map<number, string> {
   const places = [pinnedNode, ...(process.env.PATH ?? '').split(delimiter).map((place) => join(place, 'node'))];
   return new Map(
     places.filter(existsSync).map((path) => {
-      const version = execFileSync(path, ['--version'], { encoding: 'utf8', timeout: deadline });
+      const version = execFileSync(path, ['--version'], { encoding: 'utf8', timeout: 60_000 });
       return [Number(/^v(\d+)/.exec(version)?.[1]), path];
     }),
   );
@@ -105,7 +102,7 @@ for (const major of [20, 24]) {
   test(`a program with both packages runs in Node.js ${major}`, { skip }, async (t) => {
     const { url, token } = await startNode(t);
     await writeFile(join(folder, 'program.js'), program);
-    const { stdout, stderr } = await run(node ?? '', ['program.js', url, token], { cwd: folder, timeout: deadline });
+    const { stdout, stderr } = await runCommand([node ?? '', 'program.js', url, token], { cwd: folder });
     assert.deepEqual(stdout.split('\n').sort(), said.split('\n').sort());
     assert.equal(stderr, '');
   });
@@ -119,7 +116,7 @@ for (const [name, args] of [
   test(`the same program runs in ${name}`, { skip: runtime === undefined && `${name} could not be downloaded` }, async (t) => {
     const { url, token } = await startNode(t);
     await writeFile(join(folder, 'program.js'), program);
-    const { stdout } = await run(runtime ?? '', [...args, 'program.js', url, token], { cwd: folder, timeout: deadline });
+    const { stdout } = await runCommand([runtime ?? '', ...args, 'program.js', url, token], { cwd: folder });
     assert.deepEqual(stdout.split('\n').sort(), said.split('\n').sort());
   });
 }
@@ -190,13 +187,7 @@ test('types compile under strict TypeScript, also as library check, with and wit
     ['--types', '', '--lib', 'es2022,dom,dom.iterable', 'client.ts', 'page.tsx', 'server.ts'],
     ['--types', 'node', '--lib', 'es2022', 'server.ts'],
   ];
-  for (const options of runs) {
-    await run(join(nodeModules, '.bin/tsc'), [...common, ...options], { cwd: folder, timeout: deadline }).catch(
-      (error: { stdout: string }) => {
-        assert.fail(`${options.join(' ')}: ${error.stdout}`);
-      },
-    );
-  }
+  for (const options of runs) await runCommand([join(nodeModules, '.bin/tsc'), ...common, ...options], { cwd: folder });
 });
 
 test('Vite bundles a page with the client, and React only for pages that use hooks', async () => {
@@ -208,7 +199,7 @@ test('Vite bundles a page with the client, and React only for pages that use hoo
   const bundle = async (entry: string): Promise<string> => {
     await writeFile(join(folder, 'index.html'), `<!doctype html><script type="module" src="/${entry}"></script>`);
     const args = [join(nodeModules, 'vite/bin/vite.js'), 'build', '--outDir', `out-${entry}`, '--logLevel', 'error'];
-    await run(pinnedNode, args, { cwd: folder, timeout: deadline });
+    await runCommand([pinnedNode, ...args], { cwd: folder });
     const assets = join(folder, `out-${entry}`, 'assets');
     const scripts = (await readdir(assets)).filter((name) => name.endsWith('.js'));
     return (await Promise.all(scripts.map((name) => readFile(join(assets, name), 'utf8')))).join('\n');

@@ -1,13 +1,12 @@
 // Webhooks of a node with real rooms, as delivered to a receiver.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { test } from 'node:test';
-import { promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { secret } from '../kit/fakes/webhooks.ts';
 import { accept, type Received, reject, startReceiver } from '../kit/network/webhook-receiver.ts';
+import { runCommand } from '../kit/processes/command.ts';
 import { startNodeProcess } from '../kit/processes/node-process.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import { tempFolder } from '../kit/temp-folder.ts';
@@ -130,7 +129,7 @@ test('npm run webhooks lists and replays dead letters', async (t) => {
   const { url, token } = await startNode(t, { SVC_WEBHOOK_ALLOW_PRIVATE: 'true' });
   const run = async (...args: string[]) => {
     const env = { ...process.env, SVC_URL: url, SVC_SERVER_API_TOKEN: token };
-    const { stdout } = await promisify(execFile)('npm', ['run', '--silent', 'webhooks', '--', ...args], { env });
+    const { stdout } = await runCommand(['npm', 'run', '--silent', 'webhooks', '--', ...args], { env });
     return JSON.parse(stdout);
   };
   await apiClient(url, token).post('/room', { roomId: 'one', webhookUrl: receiver.url });

@@ -63,7 +63,7 @@ attack(attacks.hugeFrames, async (t) => {
   const composer = await startComposer(t);
   const large = ['-f', 'lavfi', '-i', 'color=c=0x1E1EC8:s=4096x2304:r=2', '-t', '1', '-c:v', 'libvpx', '-deadline', 'realtime'];
   const [huge, small] = await Promise.all([
-    sentPackets(['-v', 'error', '-nostdin', ...large, '-cpu-used', '8', '-g', '1', '-strict', 'experimental']),
+    sentPackets([...large, '-cpu-used', '8', '-g', '1', '-strict', 'experimental']),
     makeRtp(t, 'vp8', '0xC81E1E', 4),
   ]);
   const video = { clockRate: 90_000, channels: 1, encoding: 'vp8', name: null } as const;

@@ -1,12 +1,11 @@
 // Alert rules: each alert fires in its case and in no other, evaluated by promtool.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { promisify } from 'node:util';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
+import { runCommand } from '../kit/processes/command.ts';
 import { tempFolder } from '../kit/temp-folder.ts';
 
 const rulesFile = join(import.meta.dirname, '../../monitoring/alert-rules.yaml');
@@ -119,9 +118,7 @@ for (const [what, each] of Object.entries(cases))
     const folder = tempFolder(t);
     const file = join(folder, 'test.yml');
     await writeFile(file, stringify({ rule_files: [rulesFile], evaluation_interval: '1m', tests: [ruleTest(each)] }));
-    await promisify(execFile)('promtool', ['test', 'rules', file], { timeout: 60_000 }).catch((error: { stdout: string; stderr: string }) =>
-      assert.fail(`${error.stdout}${error.stderr}`),
-    );
+    await runCommand(['promtool', 'test', 'rules', file]);
   });
 
 test('every alert has a case in which it fires', async () => {

@@ -1,17 +1,16 @@
 // Recorded AV1, verified by ffmpeg: every frame decodes, and the file header equals the one that ffmpeg writes.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { promisify } from 'node:util';
 import { TrackRecorder } from '../../node/components/recording/track-recorder.ts';
 import { parseRtp } from '../../node/components/rtp/rtp-reader.ts';
+import { ffmpeg } from '../kit/media/ffmpeg.ts';
 import { assertColor, colors, frameTimes, probe } from '../kit/media/recorded-file.ts';
 import { av1Packets } from '../kit/media/rtp-packets.ts';
+import { runCommand } from '../kit/processes/command.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
 
-const run = promisify(execFile);
 const encoder = ['-c:v', 'libaom-av1', '-usage', 'realtime', '-cpu-used', '8', '-lag-in-frames', '0'];
 const red = [200, 30, 30];
 
@@ -20,14 +19,14 @@ async function encode(t: TestContext, size: string, args: readonly string[]): Pr
   const folder = await makeResources(t);
   const [ivf, reference] = [join(folder, 'made.ivf'), join(folder, 'made.mkv')];
   const source = ['-f', 'lavfi', '-i', `color=c=0xC81E1E:s=${size}:r=30`, '-t', '1.5', '-g', '15', '-b:v', '500k'];
-  await run('ffmpeg', ['-v', 'error', '-nostdin', ...source, ...encoder, ...args, ivf], { timeout: 60_000 });
-  await run('ffmpeg', ['-v', 'error', '-nostdin', '-i', ivf, '-c', 'copy', reference], { timeout: 60_000 });
+  await ffmpeg([...source, ...encoder, ...args, ivf]);
+  await ffmpeg(['-i', ivf, '-c', 'copy', reference]);
   return { packets: av1Packets(await readFile(ivf)), reference };
 }
 
 /** Codec configuration of the file: the record without the sequence header, and the sequence header. */
 async function configuration(path: string): Promise<string> {
-  const { stdout } = await run('ffprobe', ['-v', 'error', '-show_data', '-show_entries', 'stream=extradata', '-of', 'json', path]);
+  const { stdout } = await runCommand(['ffprobe', '-v', 'error', '-show_data', '-show_entries', 'stream=extradata', '-of', 'json', path]);
   const dump: string = JSON.parse(stdout).streams[0].extradata;
   return [...dump.matchAll(/^[0-9a-f]+: ((?:[0-9a-f]+ )+)/gm)].map(([, bytes = '']) => bytes.replaceAll(' ', '')).join('');
 }

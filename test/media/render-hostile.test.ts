@@ -1,18 +1,17 @@
 // Rendering of unusual, damaged or malicious recordings, without any playable track, interrupted, and without node-av.
 import assert from 'node:assert/strict';
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
-import { promisify } from 'node:util';
 import { ratioOf } from '../kit/media/composed-stream.ts';
+import { ffmpeg } from '../kit/media/ffmpeg.ts';
 import { assertColor, assertNear } from '../kit/media/recorded-file.ts';
+import { runCommand } from '../kit/processes/command.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
 import { colours, command, encode, makeRecording, plainVideo, rendered, root, watch } from './render-kit.ts';
-
-const run = promisify(execFile);
 
 test('frames with changing sizes, uneven times and separate parameter sets are shown, and those of one peer share a cell', async (t) => {
   const { folder } = await makeRecording(t, [
@@ -24,7 +23,7 @@ test('frames with changing sizes, uneven times and separate parameter sets are s
   await encode(join(folder, 'two.webm'), 'vp8', plainVideo('blue', '180x320', 2));
   await writeFile(join(folder, 'list'), 'file one.webm\nfile two.webm\n');
   const list = ['-f', 'concat', '-i', join(folder, 'list'), '-c', 'copy'];
-  await run('ffmpeg', ['-v', 'error', '-nostdin', ...list, join(folder, 'sizes.webm')]);
+  await ffmpeg([...list, join(folder, 'sizes.webm')]);
   // Two frames a second, with a gap of a second and a half.
   const uneven = ['-vf', "select='eq(n,0)+eq(n,15)+eq(n,60)+eq(n,75)'", '-vsync', 'vfr'];
   await encode(join(folder, 'uneven.mkv'), 'h264', plainVideo('green', '320x180', 3), uneven);
@@ -75,7 +74,7 @@ test('damaged, missing or unsafe tracks are omitted with a message, and the othe
   await writeFile(join(folder, 'noise.webm'), Buffer.alloc(20_000, 'noise'));
   await writeFile(join(folder, 'empty.webm'), '');
   await mkdir(join(folder, 'folder.webm'));
-  await run('mkfifo', [join(folder, 'pipe.webm')]);
+  await runCommand(['mkfifo', join(folder, 'pipe.webm')]);
   const broken = Buffer.from(good);
   broken.fill(0xff, Math.floor(broken.length * 0.5), Math.floor(broken.length * 0.8));
   await writeFile(join(folder, 'broken.webm'), broken);
@@ -162,7 +161,7 @@ test('SIGINT ends rendering at once without leaving a file or process', async (t
   });
   await Promise.race([begun.promise, closed]);
   assert.match((await readdir(out)).join(), /^\.x\.mp4\.\d+\.part$/);
-  const { stdout } = await run('pgrep', ['-P', String(child.pid)]);
+  const { stdout } = await runCommand(['pgrep', '-P', String(child.pid)]);
   child.kill('SIGINT');
   const [code] = await closed;
   assert.deepEqual([code, lines.at(-1)], [130, 'Rendering interrupted; partial output deleted']);

@@ -1,12 +1,11 @@
 // Helpers for tests of rendering: synthetic recordings, the command, and the content of the output.
 import assert from 'node:assert/strict';
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
-import { promisify } from 'node:util';
 import type { Report, ReportTrack } from '../../api/recording-report.ts';
 import type { RenderView } from '../../api/render.ts';
 import { silentLog } from '../../node/common/log.ts';
@@ -14,10 +13,10 @@ import { render } from '../../node/components/render/render-runner.ts';
 import type { ApiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { framesAt, packetTimes } from '../kit/media/composed-stream.ts';
+import { ffmpeg } from '../kit/media/ffmpeg.ts';
 import { assertNear, probeAll, samplesOf } from '../kit/media/recorded-file.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
 
-const run = promisify(execFile);
 export const root = join(import.meta.dirname, '../..');
 export const colours = { red: [200, 30, 30], green: [30, 180, 30], blue: [30, 30, 200], black: [0, 0, 0] } as const;
 export type Colour = keyof typeof colours;
@@ -129,7 +128,7 @@ const encoders = {
 } as const;
 
 export async function encode(path: string, codec: keyof typeof encoders, source: string, more: readonly string[] = []): Promise<void> {
-  await run('ffmpeg', ['-v', 'error', '-nostdin', '-y', '-f', 'lavfi', '-i', source, ...encoders[codec], ...more, path]);
+  await ffmpeg(['-y', '-f', 'lavfi', '-i', source, ...encoders[codec], ...more, path]);
 }
 
 export const plainVideo = (colour: Colour, size: string, seconds: number) => `color=c=${hex(colour)}:s=${size}:r=30:d=${seconds}`;

@@ -17,9 +17,9 @@ export function helmOf(server?: ApiServer): Helm {
   const env = { PATH: '/usr/bin:/bin', HOME: home, ...(server ? { KUBECONFIG: server.kubeconfig } : {}) };
   return async (args, input = '') => {
     const { helm } = kubernetesPrograms(['helm']);
-    const { code, stdout, stderr } = await runCommand([helm, ...args], { input, env, timeoutMs: deadline, mayFail: true });
+    const { stderr, ...result } = await runCommand([helm, ...args], { input, env, timeoutMs: deadline, mayFail: true });
     // Removes its messages about every symbolic link of the chart.
-    return { code, stdout, stderr: stderr.replace(/^level=INFO .*\n/gm, '') };
+    return { ...result, stderr: stderr.replace(/^level=INFO .*\n/gm, '') };
   };
 }
 

@@ -1,14 +1,11 @@
 // Media files with known content, created with ffmpeg.
-import { execFile } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { promisify } from 'node:util';
+import { ffmpeg } from './ffmpeg.ts';
 
-const run = promisify(execFile);
-
-async function ffmpeg(path: string, args: readonly string[]): Promise<void> {
+async function makeFile(path: string, args: readonly string[]): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
-  await run('ffmpeg', ['-v', 'error', '-nostdin', '-y', ...args, path], { timeout: 60_000 });
+  await ffmpeg(['-y', ...args, path]);
 }
 
 /**
@@ -21,7 +18,7 @@ export async function makeVideo(path: string, colour: string, seconds: number): 
   const codec = ['-c:v', 'libx264', '-profile:v', 'baseline', '-pix_fmt', 'yuv420p', '-preset', 'veryfast'];
   const encoding = ['-g', '15', '-sc_threshold', '0'];
   const filter = ['-filter_complex', '[0][1]overlay=x=n*21:y=0:shortest=1'];
-  await ffmpeg(path, ['-f', 'lavfi', '-i', source, '-f', 'lavfi', '-i', box, ...filter, ...codec, ...encoding, '-f', 'h264']);
+  await makeFile(path, ['-f', 'lavfi', '-i', source, '-f', 'lavfi', '-i', box, ...filter, ...codec, ...encoding, '-f', 'h264']);
   const second = await readFile(path);
   await writeFile(path, Buffer.concat(Array.from({ length: seconds }, () => second)));
 }
@@ -29,5 +26,5 @@ export async function makeVideo(path: string, colour: string, seconds: number): 
 /** A tone in Opus. */
 export function makeTone(path: string, frequency: number, seconds: number): Promise<void> {
   const source = `sine=frequency=${frequency}:sample_rate=48000:duration=${seconds}`;
-  return ffmpeg(path, ['-f', 'lavfi', '-i', source, '-c:a', 'libopus', '-b:a', '64k', '-f', 'ogg']);
+  return makeFile(path, ['-f', 'lavfi', '-i', source, '-c:a', 'libopus', '-b:a', '64k', '-f', 'ogg']);
 }

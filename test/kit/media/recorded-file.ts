@@ -1,12 +1,9 @@
 // Content of a media file according to ffprobe and ffmpeg: streams, duration, color of frames, pitch. Decoder errors fail the test.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-
-const run = promisify(execFile);
-const options = { timeout: 60_000, maxBuffer: 1024 * 1024 * 1024 } as const;
+import { runCommand } from '../processes/command.ts';
+import { ffmpeg } from './ffmpeg.ts';
 
 /** Bytes of recordings in a resources folder: about 12 KB a second for `tone.ogg`, about 18 KB for `green.h264`. */
 export async function recordedBytes(resources: string, extension: '.webm' | '.mkv'): Promise<number> {
@@ -23,7 +20,7 @@ type ProbedStream = { codec_name: string; width?: number; height?: number; r_fra
 
 /** Streams and container of a file according to ffprobe. @throws Error if it reports an error */
 export async function probeAll(path: string): Promise<{ streams: ProbedStream[]; format: { format_name: string; duration?: string } }> {
-  const { stdout, stderr } = await run('ffprobe', ['-v', 'error', '-show_streams', '-show_format', '-of', 'json', path], options);
+  const { stdout, stderr } = await runCommand(['ffprobe', '-v', 'error', '-show_streams', '-show_format', '-of', 'json', path]);
   assert.equal(stderr, '');
   return JSON.parse(stdout);
 }
@@ -31,7 +28,7 @@ export async function probeAll(path: string): Promise<{ streams: ProbedStream[];
 /** Fields of each packet of a file as CSV, for example `pts_time`. */
 export async function packetFields(path: string, fields: string, ...selection: string[]): Promise<string[]> {
   const entries = [...selection, '-show_entries', `packet=${fields}`, '-of', 'csv=p=0'];
-  const { stdout } = await run('ffprobe', ['-v', 'error', ...entries, path], options);
+  const { stdout } = await runCommand(['ffprobe', '-v', 'error', ...entries, path]);
   return stdout.split('\n').filter(Boolean);
 }
 
@@ -100,9 +97,9 @@ export async function samplesOf(path: string): Promise<Float32Array> {
 
 /** Raw output of ffmpeg. @throws Error if a decoder reports an error */
 export async function decode(path: string, args: readonly string[]): Promise<Buffer> {
-  const { stdout, stderr } = await run('ffmpeg', ['-v', 'error', '-nostdin', '-i', path, ...args], { ...options, encoding: 'buffer' });
-  assert.equal(stderr.toString(), '');
-  return Buffer.from(stdout);
+  const { bytes, stderr } = await ffmpeg(['-i', path, ...args]);
+  assert.equal(stderr, '');
+  return bytes;
 }
 
 /** Milliseconds of a recording that kill -9 may lose, on an idle machine. */

@@ -1,15 +1,12 @@
 // RTP without a network: ffmpeg encodes a color or a tone; tests send the packets intact or damaged.
-import { execFile } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { promisify } from 'node:util';
 import type { ComposedEncoding } from '../../../node/components/hls/composer/composer-messages.ts';
 import { at } from '../pace.ts';
 import { makeResources } from '../processes/resources-folder.ts';
-
-const run = promisify(execFile);
+import { ffmpeg } from './ffmpeg.ts';
 
 const encoders = {
   vp8: ['-c:v', 'libvpx', '-deadline', 'realtime', '-cpu-used', '8'],
@@ -23,11 +20,11 @@ const encoders = {
 export async function makeRtp(t: TestContext, encoding: ComposedEncoding, content: string | number, seconds: number): Promise<Buffer[]> {
   const source =
     encoding === 'opus' ? `sine=frequency=${content}:sample_rate=48000` : `color=c=${content}:s=320x180:r=30,noise=alls=2:allf=t`;
-  const args = ['-v', 'error', '-nostdin', '-f', 'lavfi', '-i', source, '-t', String(seconds), ...encoders[encoding]];
+  const args = ['-f', 'lavfi', '-i', source, '-t', String(seconds), ...encoders[encoding]];
   const gop = ['-pix_fmt', 'yuv420p', '-g', '15', '-b:v', '500k'];
   if (encoding === 'av1') {
     const path = join(await makeResources(t), 'published.ivf');
-    await run('ffmpeg', [...args, ...gop, path], { timeout: 60_000 });
+    await ffmpeg([...args, ...gop, path]);
     return av1Packets(await readFile(path));
   }
   return sentPackets([...args, ...(encoding === 'opus' ? [] : gop), '-strict', 'experimental']);
@@ -42,15 +39,13 @@ const ownSsrc = 0x6b69_7421;
  */
 export async function sentPackets(args: readonly string[]): Promise<Buffer[]> {
   const output = ['-sdp_file', '/dev/null', '-f', 'rtp', '-packetsize', '1200', '-rtpflags', 'skip_rtcp', '-ssrc', String(ownSsrc)];
-  const limits = { timeout: 60_000, maxBuffer: 64 * 1024 * 1024 };
-  const { stdout } = await run('ffmpeg', [...args, ...output, '-seq', '0', 'pipe:1'], { ...limits, encoding: 'buffer' });
+  const { bytes } = await ffmpeg([...args, ...output, '-seq', '0', 'pipe:1']);
   const starts: number[] = [];
-  for (let at = 0; at + 12 <= stdout.length; at += 1) {
-    const begins =
-      stdout[at] === 0x80 && stdout.readUInt16BE(at + 2) === (starts.length & 0xffff) && stdout.readUInt32BE(at + 8) === ownSsrc;
+  for (let at = 0; at + 12 <= bytes.length; at += 1) {
+    const begins = bytes[at] === 0x80 && bytes.readUInt16BE(at + 2) === (starts.length & 0xffff) && bytes.readUInt32BE(at + 8) === ownSsrc;
     if (begins) starts.push(at);
   }
-  return starts.map((start, index) => stdout.subarray(start, starts[index + 1]));
+  return starts.map((start, index) => bytes.subarray(start, starts[index + 1]));
 }
 
 /** The packet with another source. */

@@ -1,15 +1,13 @@
 // RTP publisher: sends a color or a tone into a room over loopback in real time with ffmpeg, with optional packet loss.
 // Content is encoded before it is sent, so that a busy machine does not slow it down.
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { promisify } from 'node:util';
 import type { RtpIngress, WireObject } from '../../../node/rooms/interfaces.ts';
 import { makeResources } from '../processes/resources-folder.ts';
-
-const run = promisify(execFile);
+import { ffmpeg } from './ffmpeg.ts';
 
 const sources = {
   opus: { kind: 'audio', mimeType: 'audio/opus', clockRate: 48_000, encoder: ['-c:a', 'libopus', '-b:a', '64k'] },
@@ -84,7 +82,7 @@ const lengths = { audio: 60, video: 15 } as const;
 async function encode(t: TestContext, seconds: number, args: readonly string[]): Promise<string> {
   const file = join(await makeResources(t), 'published.mkv');
   const gop = ['-pix_fmt', 'yuv420p', '-g', '15', '-b:v', '500k'];
-  await run('ffmpeg', ['-v', 'error', '-nostdin', ...args, ...gop, '-t', String(seconds), file], { timeout: 60_000 });
+  await ffmpeg([...args, ...gop, '-t', String(seconds), file]);
   return file;
 }
 

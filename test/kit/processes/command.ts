@@ -13,21 +13,24 @@ export type CommandOptions = {
   mayFail?: boolean;
 };
 
-export type CommandResult = { code: number; stdout: string; stderr: string };
+/** `bytes`: standard output, undecoded. */
+export type CommandResult = { code: number; stdout: string; bytes: Buffer; stderr: string };
 
 /** @throws with its output if it fails */
 export async function runCommand(command: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
   const [program = '', ...args] = command;
   const { input = '', env = process.env, cwd, timeoutMs = 60_000, mayFail = false } = options;
   const child = spawn(program, args, { stdio: 'pipe', env, cwd, timeout: timeoutMs, killSignal: 'SIGKILL' });
-  let stdout = '';
+  const chunks: Buffer[] = [];
   let stderr = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
   // It may end before it has read everything.
   child.stdin.on('error', () => {});
   child.stdin.end(input);
   const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+  const bytes = Buffer.concat(chunks);
+  const stdout = bytes.toString();
   if (code !== 0 && !mayFail) throw new Error(`${command.join(' ')}: ${code === null ? `killed by ${signal}` : code}\n${stdout}${stderr}`);
-  return { code: code ?? 1, stdout, stderr };
+  return { code: code ?? 1, stdout, bytes, stderr };
 }

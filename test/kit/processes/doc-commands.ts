@@ -1,10 +1,8 @@
 // Documented commands: reads the `sh` blocks of README and docs, one command each, with continued lines joined.
-import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { runCommand } from './command.ts';
 
-const run = promisify(execFile);
 const root = join(import.meta.dirname, '../../..');
 
 /** @param page path of a page from the root of the repository. @param section heading of the section; the whole page if undefined */
@@ -18,6 +16,5 @@ export function docCommands(page: string, section?: string): string[] {
 
 /** Runs one command in a shell. @returns its output. Rejects if it fails or takes longer than two and a half minutes */
 export async function runShell(command: string, options: { cwd?: string; env?: NodeJS.ProcessEnv } = {}): Promise<string> {
-  const { stdout } = await run('bash', ['-o', 'pipefail', '-c', command], { ...options, timeout: 150_000 });
-  return stdout;
+  return (await runCommand(['bash', '-o', 'pipefail', '-c', command], { ...options, timeoutMs: 150_000 })).stdout;
 }

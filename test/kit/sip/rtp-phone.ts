@@ -1,23 +1,21 @@
 // Remote phone with plain RTP: sends audio encoded by ffmpeg, and stores received audio, which ffmpeg or libopus decodes.
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { promisify } from 'node:util';
 import { AudioDecoder } from '../../../node/components/ffmpeg/audio-decoder.ts';
 import { parseRtp, type RtpPacket } from '../../../node/components/rtp/rtp-reader.ts';
 import { rtpPacket } from '../../../node/components/rtp/rtp-writer.ts';
 import type { CallCodec, NegotiatedMedia } from '../../../node/components/sip/audio/session.ts';
+import { ffmpeg } from '../media/ffmpeg.ts';
 import { sentPackets } from '../media/rtp-packets.ts';
 import { concat } from '../media/tones.ts';
 import { freePort } from '../network/free-ports.ts';
 import { dueSince } from '../pace.ts';
 import { makeResources } from '../processes/resources-folder.ts';
-
-const run = promisify(execFile);
 
 export const payloadTypes = { opus: 107, G722: 9, PCMA: 8, PCMU: 0 } as const satisfies Record<CallCodec, number>;
 export const digitType = 101;
@@ -36,7 +34,7 @@ export type ReceivedAudio = RtpPacket & { at: number };
 /** Payloads of 20 ms each, of a continuous tone. */
 export async function makeVoice(codec: CallCodec, frequency: number, seconds: number): Promise<Buffer[]> {
   const source = `sine=frequency=${frequency}:sample_rate=48000,volume=2`;
-  const args = ['-v', 'error', '-nostdin', '-f', 'lavfi', '-i', source, '-t', String(seconds), '-ac', '1', ...encoders[codec]];
+  const args = ['-f', 'lavfi', '-i', source, '-t', String(seconds), '-ac', '1', ...encoders[codec]];
   const payloads = (await sentPackets(args)).flatMap((packet) => parseRtp(packet)?.payload ?? []);
   if (codec === 'opus') return payloads;
   const payload = Buffer.concat(payloads);
@@ -153,9 +151,9 @@ export async function decodeAudio(t: TestContext, codec: CallCodec, payloads: re
   }
   const path = join(await makeResources(t), 'heard.raw');
   await writeFile(path, Buffer.concat(payloads));
-  const args = ['-v', 'error', '-nostdin', ...formats[codec], '-i', path, '-ar', String(rawRate), '-ac', '1', '-f', 'f32le', '-'];
-  const { stdout } = await run('ffmpeg', args, { timeout: 60_000, encoding: 'buffer', maxBuffer: 64 * 1024 * 1024 });
-  return new Float32Array(new Uint8Array(stdout).buffer, 0, Math.floor(stdout.length / 4));
+  const args = [...formats[codec], '-i', path, '-ar', String(rawRate), '-ac', '1', '-f', 'f32le', '-'];
+  const { bytes } = await ffmpeg(args);
+  return new Float32Array(new Uint8Array(bytes).buffer, 0, Math.floor(bytes.length / 4));
 }
 
 type SrtpOptions = { suite: string; key: string };
@@ -173,7 +171,7 @@ export async function encodeSrtp(
   const source = ['-re', '-f', 'lavfi', '-i', `sine=frequency=${frequency}:sample_rate=8000,volume=2`, '-t', String(seconds)];
   const srtp = ['-srtp_out_suite', suite, '-srtp_out_params', key];
   const url = `srtp://127.0.0.1:${relay.address().port}?rtcpport=9&pkt_size=176`;
-  await run('ffmpeg', ['-v', 'error', '-nostdin', ...source, '-c:a', 'pcm_alaw', ...srtp, '-f', 'rtp', url], { timeout: 60_000 });
+  await ffmpeg([...source, '-c:a', 'pcm_alaw', ...srtp, '-f', 'rtp', url]);
 }
 
 /** ffmpeg receives SRTP in PCMA. */

@@ -1,13 +1,12 @@
 // Local content: served files, and rejected paths.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { promisify } from 'node:util';
 import type { ContentRequest, ContentResponse } from '../../../node/rooms/services/content.ts';
 import { LocalContent } from '../../../node/storage/local-content.ts';
 import { resolveFileInside } from '../../../node/storage/safe-paths.ts';
+import { runCommand } from '../../kit/processes/command.ts';
 import { makeResources } from '../../kit/processes/resources-folder.ts';
 
 const request = (folder: string, file: string, more: Partial<ContentRequest> = {}): ContentRequest => ({
@@ -190,7 +189,7 @@ test('a folder whose name is a prefix of another one is a different folder', asy
 
 test('a pipe in the folder does not block requests', async (t) => {
   const { resources, content } = await make(t);
-  await promisify(execFile)('mkfifo', [join(resources, 'recordings/room/pipe.m4s')]);
+  await runCommand(['mkfifo', join(resources, 'recordings/room/pipe.m4s')]);
   await assert.rejects(content.open(request('room', 'pipe.m4s')), { code: 'not_found' });
 });
 

@@ -1,26 +1,18 @@
 // Operator bundle: runs without other files and lists its packages.
 
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
 import { buildOperator, packageFolders } from '../../../tools/images/build-operator.mjs';
+import { runCommand } from '../../kit/processes/command.ts';
 import { tempFolder } from '../../kit/temp-folder.ts';
-
-function start(file: string, args: string[], cwd: string): Promise<{ code: number; stderr: string }> {
-  const { promise, resolve } = Promise.withResolvers<{ code: number; stderr: string }>();
-  const child = execFile(process.execPath, [file, ...args], { cwd, env: {}, timeout: 30_000 }, (_, __, stderr) =>
-    resolve({ code: child.exitCode ?? -1, stderr }),
-  );
-  return promise;
-}
 
 test('the bundled operator starts in an empty folder and rejects an invalid command line with a message', async (context) => {
   const folder = tempFolder(context);
   const { file, packages } = await buildOperator(folder);
-  const { code, stderr } = await start(file, ['--nonsense'], folder);
+  const { code, stderr } = await runCommand([process.execPath, file, '--nonsense'], { cwd: folder, env: {}, mayFail: true });
   assert.equal(code, 2);
   assert.match(stderr, /^Invalid command line: Unknown option '--nonsense'/);
   assert.doesNotMatch(stderr, /^\s+at /m);
