@@ -84,7 +84,6 @@ export const nodeConfigSchema = z.object({
   config: configFilesSchema,
   warnings: z.array(z.string()).meta({ description: 'Warnings logged when the node started, one sentence each.' }),
 });
-export type NodeConfig = z.infer<typeof nodeConfigSchema>;
 
 /** What a drain would affect now, or what a running drain waits for. */
 export const drainViewSchema = z

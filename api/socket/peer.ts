@@ -4,7 +4,7 @@ import { jsonSchema, metadataSchema } from '../json.ts';
 import { mediaObjects } from '../media-objects.ts';
 import { permissionsSchema } from '../peer.ts';
 import { kindSchema } from '../track.ts';
-import { peerEventSchema, remoteComponentSchema, remotePeerSchema } from './peer-events.ts';
+import { remoteComponentSchema, remotePeerSchema } from './peer-events.ts';
 
 /** Maximum size of a message of a peer, in bytes. */
 export const maxMessageBytes = 256 * 1024;
@@ -162,4 +162,3 @@ export const responseSchema = z.discriminatedUnion('ok', [
   z.object({ id: z.int(), ok: z.literal(false), error: z.object({ code: z.string(), message: z.string() }) }),
 ]);
 export type SocketResponse = z.infer<typeof responseSchema>;
-export const serverFrameSchema = z.union([responseSchema, peerEventSchema]);

@@ -6,8 +6,6 @@ import { deepFreeze } from './deep-freeze.ts';
 
 /** A client of the REST API. Scope `read` allows only GET. */
 export type ApiToken = NonNullable<ReloadableValues['apiTokens']>[number];
-/** W3C RTCIceServer. */
-export type IceServer = NonNullable<ReloadableValues['iceServers']>[number];
 
 /**
  * Effective settings. Times are milliseconds, except those of `roomDefaults`, which are seconds as in REST; null = no limit, or never.

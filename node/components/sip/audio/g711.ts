@@ -1,8 +1,6 @@
 // PCMA and PCMU with tables (ITU-T G.711).
 
 export type G711 = 'PCMA' | 'PCMU';
-/** Silence as a byte of each codec. */
-export const silentBytes = { PCMA: 0xd5, PCMU: 0xff } as const satisfies Record<G711, number>;
 
 /** Expands a byte to 16 bits: 13 bits of A-law or 14 bits of mu-law, left-aligned. */
 const expand = { PCMA: expandA, PCMU: expandMu } as const;

@@ -1,13 +1,5 @@
 // Types of Kubernetes objects that the pod runner reads.
-import type {
-  V1ContainerStatus,
-  V1NodeSpec,
-  V1PodCondition,
-  V1PodSpec,
-  V1PodStatus,
-  V1ServiceSpec,
-  V1ServiceStatus,
-} from '@kubernetes/client-node';
+import type { V1NodeSpec, V1PodCondition, V1PodSpec, V1PodStatus, V1ServiceSpec, V1ServiceStatus } from '@kubernetes/client-node';
 import type { Json } from '../../../../operator/kube/kinds.ts';
 
 export type ApiObject = {
@@ -24,7 +16,6 @@ export type ApiObject = {
   };
 };
 export type PodCondition = Json<V1PodCondition>;
-export type ContainerStatus = Json<V1ContainerStatus>;
 export type Pod = ApiObject & { spec: Json<V1PodSpec>; status?: Json<V1PodStatus> };
 export type Service = ApiObject & { spec: Json<V1ServiceSpec>; status?: Json<V1ServiceStatus> };
 export type HostObject = ApiObject & { spec?: Json<V1NodeSpec> };
