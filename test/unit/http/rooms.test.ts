@@ -47,14 +47,6 @@ test('a room is created with every option, shown, changed and deleted, and then 
   assert.deepEqual(gone.body, { errors: 'Room My_room-1 has ended: deleted', code: 'room_ended', reason: 'deleted' });
 });
 
-test('a repeated POST /room with one externalId returns 200 with the existing room, also 20 concurrent ones', async (context) => {
-  const { api, rooms } = await startServer(context);
-  const answers = await Promise.all(Array.from({ length: 20 }, () => api.post('/room', { externalId: 'one' })));
-  assert.deepEqual(answers.map(({ status }) => status).sort(), [...Array(19).fill(200), 201]);
-  assert.equal(new Set(answers.map(({ body }) => body.data.room.incarnation)).size, 1);
-  assert.equal(rooms.size, 1);
-});
-
 test('a room id in use is rejected with the message of earlier servers', async (context) => {
   const { api } = await startServer(context);
   await api.post('/room', { roomId: 'a' });

@@ -45,13 +45,6 @@ describe('two Erlang nodes', () => {
     for (const { record } of [a, b]) assert.equal((await record.logged('connected to node')).proof, 'bound');
   });
 
-  test('with different cookies do not connect', async (t) => {
-    const epmdPort = await freePort();
-    const [a, b] = [await startDistNode(t, 'a', epmdPort), await startDistNode(t, 'b', epmdPort, { cookie: 'another' })];
-    assert.equal(await a.node.connect(b.node.name), false);
-    await b.record.logged('node rejected: wrong cookie');
-  });
-
   test('connect if the dialing one has a previous version', async (t) => {
     const { node, record } = await startDistNode(t, 'a', await freePort());
     await (await RawDistPeer.dial(t, node.port)).shakeHands('z@127.0.0.1');

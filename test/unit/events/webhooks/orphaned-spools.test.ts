@@ -11,7 +11,6 @@ import { openStore, roomEvent, startWebhooks, testSettings, untilPending } from 
 import { fieldsOf } from '../../../kit/fields.ts';
 import { accept, reject, startReceiver } from '../../../kit/network/webhook-receiver.ts';
 import { tempFolder } from '../../../kit/temp-folder.ts';
-import { killedSpool } from './killed-spool.ts';
 
 /** @returns a folder in which a node left events 1 and 2 of a room, because their receiver rejected them */
 async function left(t: TestContext, name: string): Promise<string> {
@@ -67,20 +66,6 @@ describe('a node that restarts under another name', () => {
     await eventually('the old folder is deleted', () => !existsSync(join(base, 'old@host')), { every: 2 });
     assert.deepEqual(fieldsOf(webhooks.deadLetters({}, 10), 'eventId'), ['dead-1']);
     assert.deepEqual(readdirSync(base), ['new@host']);
-  });
-
-  it('also after kill -9', async (t) => {
-    const base = tempFolder(t);
-    const receiver = await startReceiver(t, reject(500));
-    const published = await killedSpool(base, receiver.url, 50);
-    receiver.answer(accept);
-    startWebhooks(t, testSettings(), { store: await openStore(base, 'renamed@host') });
-    await receiver.untilTrue((all) => all.some(({ id }) => id === `one-${published}`));
-    const ids = [...new Set(receiver.received.map(({ id }) => id))].slice(0, published);
-    assert.deepEqual(
-      ids,
-      Array.from({ length: published }, (_, index) => `one-${index + 1}`),
-    );
   });
 });
 

@@ -28,31 +28,6 @@ async function clientOf(t: TestContext, options: Partial<ConnectOptions>, answer
 }
 
 describe('A Kubernetes client with a fake API server', () => {
-  it('returns stored objects verbatim, with unknown fields', async (t) => {
-    const stored = { ...room('a', '5'), spec: { _from: 1, from: [{}], unknown: { x: null } } };
-    const { api, client } = await clientOf(t, {}, (_request, response) => json(response, stored));
-    assert.deepEqual(await client.get(resources.rooms, ref), stored);
-    const { method, path, headers } = await api.until(1);
-    assert.equal(`${method} ${path}`, 'GET /apis/mediarooms.dev/v1alpha2/namespaces/default/rooms/a');
-    assert.equal(headers['user-agent'], 'mediarooms-operator/test');
-    assert.equal(headers.authorization, `Bearer ${token}`);
-  });
-
-  it('uses server-side apply: forced, strict, with its field manager', async (t) => {
-    const { api, client } = await clientOf(t, {}, ({ body }, response) =>
-      json(response, { ...room('a', '5'), ...(body as object), metadata: room('a', '5').metadata }),
-    );
-    const sent = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'a', namespace: 'default' }, stringData: { x: 'y' } };
-    await client.apply(resources.secrets, sent);
-    await client.apply(resources.rooms, room('a', '5'), { subresource: 'status', dryRun: true, fieldManager: 'other' });
-    const [first, second] = api.asked;
-    assert.deepEqual(first?.body, sent);
-    assert.equal(first?.headers['content-type'], 'application/apply-patch+yaml');
-    assert.equal(String(first?.query), 'fieldManager=mediarooms-operator&fieldValidation=Strict&force=true');
-    assert.equal(second?.path, '/apis/mediarooms.dev/v1alpha2/namespaces/default/rooms/a/status');
-    assert.equal(String(second?.query), 'fieldManager=other&fieldValidation=Strict&force=true&dryRun=All');
-  });
-
   it('returns undefined or false for a missing object instead of an error', async (t) => {
     const { client } = await clientOf(t, {}, (_request, response) => json(response, status(404, 'NotFound', 'rooms "a" not found'), 404));
     assert.equal(await client.get(resources.rooms, ref), undefined);
@@ -68,38 +43,6 @@ describe('A Kubernetes client with a fake API server', () => {
     await assert.rejects(client.get(resources.rooms, ref), failure({ status: 404, reason: 'NotServed', message }));
     await assert.rejects(client.delete(resources.rooms, ref), failure({ status: 404, reason: 'NotServed' }));
     assert.equal(await client.serves(resources.rooms), false);
-  });
-
-  it('deletes only the object with the expected uid', async (t) => {
-    const other = { ...room('a', '9'), metadata: { ...room('a', '9').metadata, uid: 'another' } };
-    const conflict = status(409, 'Conflict', 'the UID in the precondition does not match');
-    const { api, client } = await clientOf(t, {}, ({ method }, response) =>
-      method === 'DELETE' ? json(response, conflict, 409) : json(response, list([other])),
-    );
-    assert.equal(await client.delete(resources.rooms, ref, { uid: 'uid-of-a', gracePeriodSeconds: 0 }), false);
-    const { body } = await api.until(1);
-    assert.deepEqual(body, {
-      apiVersion: 'v1',
-      kind: 'DeleteOptions',
-      propagationPolicy: 'Background',
-      gracePeriodSeconds: 0,
-      preconditions: { uid: 'uid-of-a' },
-    });
-    await assert.rejects(client.delete(resources.rooms, ref, { uid: 'another', resourceVersion: '3' }), failure({ reason: 'Conflict' }));
-  });
-
-  it('lists in pages of 500 and adds apiVersion and kind', async (t) => {
-    const pages = [list([room('a', '1')], { continue: 'next' }), list([room('b', '2')])];
-    const { api, client } = await clientOf(t, {}, ({ query }, response) => {
-      const page = pages[query.get('continue') === 'next' ? 1 : 0];
-      json(response, { ...page, items: page?.items.map((item) => ({ metadata: (item as { metadata: unknown }).metadata })) });
-    });
-    const { items, resourceVersion } = await client.list(resources.rooms, { namespace: 'default', labelSelector: 'x=y' });
-    assert.deepEqual([items, resourceVersion], [[room('a', '1'), room('b', '2')], '7']);
-    assert.deepEqual(
-      api.asked.map(({ query }) => String(query)),
-      ['limit=500&labelSelector=x%3Dy', 'limit=500&continue=next&labelSelector=x%3Dy'],
-    );
   });
 
   it('restarts a list that expired between two pages', async (t) => {
