@@ -4,11 +4,11 @@ import { kube, matches } from './core/kube.ts';
 
 /** Room and peer ids: alphanumeric characters, hyphens and underscores, 1 to 128 of them. */
 export const idPattern = /^[A-Za-z0-9_-]{1,128}$/;
-const idRule = 'may contain only alphanumeric characters, hyphens and underscores (1 to 128)';
+export const idRule = 'may contain only alphanumeric characters, hyphens and underscores (1 to 128)';
 export const idSchema = z
   .string()
   .regex(idPattern, idRule)
-  .register(kube, { maxLength: 128, rules: [matches(/^[A-Za-z0-9_-]+$/, idRule)] });
+  .register(kube, { maxLength: 128, rules: [matches(idPattern, idRule)] });
 
 export const externalIdSchema = z
   .string()

@@ -1,6 +1,7 @@
 // Building blocks of CRD schemas: zod plus the Kubernetes extensions (CEL rules, list types, preserved JSON).
 import { z } from 'zod';
 import { kube, matches, type Rule } from '../api/core/kube.ts';
+import { idPattern, idRule } from '../api/id.ts';
 
 /** Adds CEL rules to those of the schema. */
 export function withRules<T extends z.ZodType>(schema: T, ...rules: Rule[]): T {
@@ -49,7 +50,7 @@ export const clusterName = limitedText(
   "must be the name of a MediaCluster: lower case letters, digits and '-', beginning with a letter",
 );
 
-export const id = limitedText(128, /^[A-Za-z0-9_-]+$/, 'may contain only alphanumeric characters, hyphens and underscores (1 to 128)');
+export const id = limitedText(128, idPattern, idRule);
 
 export function integer(minimum: number, maximum: number) {
   return z.int().min(minimum).max(maximum);

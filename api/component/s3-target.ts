@@ -4,8 +4,9 @@ import { type KubeFacts, kube, matches, staysBelow } from '../core/kube.ts';
 
 /** Rule for prefixes of object keys. Without it, a tool that treats keys as paths could be led out of its directory. */
 export const objectPrefixRule = 'to be a prefix of object keys without .. and a leading /';
+const objectPrefixPattern = /^[^/\p{Cc}]\P{Cc}{0,511}$/u;
 export function isObjectPrefix(text: string): boolean {
-  return /^[^/\p{Cc}]\P{Cc}{0,511}$/u.test(text) && !text.split('/').includes('..');
+  return objectPrefixPattern.test(text) && !text.split('/').includes('..');
 }
 
 const text = z.string().min(1).max(1024);
@@ -18,7 +19,7 @@ export const bucketPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{1,254}$/;
 export const s3Facts = {
   bucket: {
     maxLength: 255,
-    rules: [matches(/^[A-Za-z0-9][A-Za-z0-9._-]+$/, 'must be a bucket name: letters, digits, dots, hyphens, underscores')],
+    rules: [matches(bucketPattern, 'must be a bucket name: letters, digits, dots, hyphens, underscores')],
     doc: 'Bucket.',
   },
   region: {
@@ -34,7 +35,7 @@ export const s3Facts = {
   pathPrefix: {
     maxLength: 512,
     rules: [
-      matches(/^[^/\p{Cc}][^\p{Cc}]*$/u, "must be a prefix of object keys: not empty, without control characters, not beginning with '/'"),
+      matches(objectPrefixPattern, "must be a prefix of object keys: not empty, without control characters, not beginning with '/'"),
       staysBelow("must not contain '..'"),
     ],
   },

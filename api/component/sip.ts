@@ -9,6 +9,8 @@ export const sipDefaults = { answerIncoming: false, ringTimeout: 60 } as const;
 const registrar =
   /^([sS][iI][pP][sS]?:)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?(;transport=([uU][dD][pP]|[tT][cC][pP]|[tT][lL][sS]))?$/;
 
+const userPattern = /^[A-Za-z0-9\-_.!~*'()&=+$,%]{1,128}$/;
+
 const registrarCredentials = z.strictObject({
   address: z
     .string()
@@ -20,10 +22,10 @@ const registrarCredentials = z.strictObject({
     .meta({ description: 'Address of the registrar: [sip:|sips:]host[:port][;transport=udp|tcp|tls]' }),
   username: z
     .string()
-    .regex(/^[A-Za-z0-9\-_.!~*'()&=+$,%]{1,128}$/, 'to be the name of a user: letters, digits and -_.!~*()&=+$,%')
+    .regex(userPattern, 'to be the name of a user: letters, digits and -_.!~*()&=+$,%')
     .register(kube, {
       maxLength: 128,
-      rules: [matches(/^[A-Za-z0-9\-_.!~*\x27()&=+$,%]+$/, "must be a user name: letters, digits and -_.!~*'()&=+$,%")],
+      rules: [matches(userPattern, "must be a user name: letters, digits and -_.!~*'()&=+$,%")],
       doc: 'User at the registrar.',
     }),
   password: z

@@ -1,4 +1,5 @@
 // Desired state of a room: converts the spec of a Room to requests of the REST API.
+import { isValidId } from '../../api/id.ts';
 import type { Permissions } from '../../api/peer.ts';
 import {
   type DefaultedName,
@@ -30,8 +31,6 @@ export function roomIdOf({ spec, metadata }: Room): string {
   return typeof spec?.roomId === 'string' ? spec.roomId : metadata.name;
 }
 
-const idPattern = /^[A-Za-z0-9_-]{1,128}$/;
-
 function inCurrentForm(spec: RoomSpec): object {
   return Array.isArray(spec.components) ? { ...spec, components: spec.components.map(currentForm) } : spec;
 }
@@ -52,7 +51,7 @@ export function readSpec(room: Room): { spec: RoomSpec } | { sentence: string } 
     return { sentence: `${where} does not match the CRD: ${issue?.message ?? 'it is invalid'}.` };
   }
   const spec = parsed.data;
-  if (!idPattern.test(roomIdOf(room))) return { sentence: `${roomIdOf(room)} is not a valid room id; set spec.roomId.` };
+  if (!isValidId(roomIdOf(room))) return { sentence: `${roomIdOf(room)} is not a valid room id; set spec.roomId.` };
   const double = doubleName(spec.peers) ?? doubleName(spec.components);
   return double === undefined ? { spec } : { sentence: `The name ${double} is declared twice.` };
 }

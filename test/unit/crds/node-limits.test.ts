@@ -80,14 +80,6 @@ describe('config of a MediaCluster and the file of a node', () => {
       path: (text) => ({ webhooks: { urls: [text] } }),
       texts: ['http://a', 'https://a.example:8080/x?y=z', 'https://a#b', 'ftp://a', 'http://', 'x', '', `http://a/${'b'.repeat(2041)}`],
     },
-    's3.bucket': {
-      path: (text) => ({ s3: { bucket: text } }),
-      texts: ['abc', 'a.b-c_D', 'a', '', '-ab', 'a b', 'a'.repeat(255), 'a'.repeat(256)],
-    },
-    's3.region': {
-      path: (text) => ({ s3: { bucket: 'abc', region: text } }),
-      texts: ['eu-central-1', '', 'a_b', 'a'.repeat(64), 'a'.repeat(65)],
-    },
     's3.endpoint': {
       path: (text) => ({ s3: { bucket: 'abc', endpoint: text } }),
       texts: ['http://minio:9000', 'https://s3.example/x', 'https://u:p@s3.example', 'https://a?b', 'https://a#b', 'minio:9000', ''],
@@ -96,13 +88,9 @@ describe('config of a MediaCluster and the file of a node', () => {
       path: (text) => ({ s3: { bucket: 'abc', pathPrefix: text } }),
       texts: ['a', 'a/b/', 'a..b', '/a', 'a/../b', '..', '', 'a\nb', 'é', 'a'.repeat(512), 'a'.repeat(513)],
     },
-    'iceServers[].urls': {
-      path: (text) => ({ iceServers: [{ urls: [text], username: 'u', credential: 'c' }] }),
-      texts: ['stun:a', 'turns:a:443?transport=tcp', 'turn:a?transport=sctp', 'http://a', 'stun:', 'stun:a b', ''],
-    },
   };
   for (const [name, { path, texts }] of Object.entries(samples)) {
-    it(`take the same texts as ${name.replace('[]', '')}`, () => {
+    it(`take the same texts as ${name}`, () => {
       assert.deepEqual(
         texts.map((text) => [text, crdAccepts(fields, `config.${name}`, text)]),
         texts.map((text) => [text, fileSchema.safeParse(path(text)).success]),
@@ -128,15 +116,6 @@ describe('A Room and the REST API of a node', () => {
         assert.deepEqual(roomOptionsSchema.parse({ [field]: never }), { [field]: null });
         assert.deepEqual(roomPatchSchema.parse({ [field]: never }), { [field]: null });
       }
-    }
-  });
-
-  it('take the same ids of rooms and peers', () => {
-    for (const id of ['a', 'A_b-9', '', 'a b', 'a.b', 'ä', 'a'.repeat(128), 'a'.repeat(129)]) {
-      const theirs = takes(roomOptionsSchema, { roomId: id });
-      assert.equal(room({ roomId: id }), theirs, id);
-      assert.equal(room({ peers: [{ name: id }] }), theirs, id);
-      assert.equal(takes(peerOptionsSchema, { type: 'webrtc', peerId: id }), theirs, id);
     }
   });
 
@@ -186,21 +165,10 @@ describe('Options of a component in a Room and in the REST API', () => {
   };
   const recordingAccepts = (options: object) => recordingOptionsSchema.safeParse(options).success;
   const target = { bucket: 'abc', accessKeyId: 'i', secretAccessKey: 's' };
-  const prefixes = ['a', 'a/b/', 'a..b', '/a', 'a/../b', '..', '../a', 'a\nb', 'é', 'a'.repeat(512), 'a'.repeat(513)];
   const samples: Record<string, { node: (text: string) => boolean; texts: string[] }> = {
-    'recording.pathPrefix': { node: (pathPrefix) => recordingAccepts({ pathPrefix, credentials: target }), texts: prefixes },
-    'recording.s3.pathPrefix': { node: (pathPrefix) => recordingAccepts({ credentials: { ...target, pathPrefix } }), texts: prefixes },
-    'recording.s3.bucket': {
-      node: (bucket) => recordingAccepts({ credentials: { ...target, bucket } }),
-      texts: ['abc', 'a.b-c_D', 'a', '', '-ab', 'a b', 'a'.repeat(255), 'a'.repeat(256)],
-    },
     'recording.s3.endpoint': {
       node: (endpoint) => recordingAccepts({ credentials: { ...target, endpoint } }),
       texts: ['http://minio:9000', 'https://s3.example/x', 'https://u:p@s3.example', 'minio:9000', ''],
-    },
-    'recording.origins': {
-      node: (id) => recordingAccepts({ subscribeMode: 'manual', origins: [id] }),
-      texts: ['a', 'B_c-1', 'a b', '', 'a'.repeat(128), 'a'.repeat(129)],
     },
     'sip.registrarAddress': {
       node: (address) => sipAccepts({ address }),
@@ -208,10 +176,6 @@ describe('Options of a component in a Room and in the REST API', () => {
         ...['sip:a', 'SIPS:a.b:5061', '192.0.2.1:5060', '[2001:db8::1]:5060', 'a;transport=TLS', 'a;transport=ws'],
         ...['a b', 'a/b', 'u@a', ''],
       ],
-    },
-    'sip.username': {
-      node: (username) => sipAccepts({ username }),
-      texts: ['u', "a-_.!~*'()&=+$,%9", 'a b', 'a@b', 'a:b', '', 'a'.repeat(128), 'a'.repeat(129)],
     },
     'sip.caCertificate': { node: (caCertificate) => sipAccepts({}, { caCertificate }), texts: ['x'] },
   };
