@@ -1,7 +1,7 @@
 // Phone calls of a component: request bodies, views, and calls in events.
 import { z } from 'zod';
 
-export const phoneNumberSchema = z
+const phoneNumberSchema = z
   .string({ error: 'to be a phone number' })
   .regex(/^\+?[0-9A-Za-z*#._-]{1,64}$/, 'to be a phone number: digits, *, #, or the name of an extension, at most 64 characters')
   .meta({ description: 'Digits with an optional leading +, * and #, or the name of an extension.' });

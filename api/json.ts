@@ -8,7 +8,7 @@ export const jsonSchema = z
   .meta({ id: 'Json', description: 'Any JSON value.' }) as unknown as z.ZodType<z.core.util.JSONType, z.core.util.JSONType>;
 
 /** Maximum size of the metadata of a peer or track, in bytes of JSON. */
-export const maxMetadataBytes = 16 * 1024;
+const maxMetadataBytes = 16 * 1024;
 export const metadataSchema = jsonSchema
   .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= maxMetadataBytes, `may be at most ${maxMetadataBytes} bytes of JSON`)
   .meta({ description: 'Any JSON value of the application, at most 16 KiB.' });

@@ -52,7 +52,7 @@ export const drainOptionsSchema = z
   .meta({ id: 'DrainOptions' });
 export type DrainOptions = z.infer<typeof drainOptionsSchema>;
 
-export const configSourceSchema = z.enum(['environment', 'file', 'default']);
+const configSourceSchema = z.enum(['environment', 'file', 'default']);
 export type ConfigSource = z.infer<typeof configSourceSchema>;
 
 export const configValueSchema = z

@@ -6,7 +6,7 @@ import { externalIdSchema, idSchema } from './id.ts';
 import { jsonSchema } from './json.ts';
 import { peerViewSchema } from './peer.ts';
 
-export const videoCodecSchema = z.enum(['h264', 'vp8']).meta({ id: 'VideoCodec' });
+const videoCodecSchema = z.enum(['h264', 'vp8']).meta({ id: 'VideoCodec' });
 export type VideoCodec = z.infer<typeof videoCodecSchema>;
 
 /** Maximum of room timeouts in seconds: 10 years, so that no timer overflows. */
@@ -113,7 +113,7 @@ type Views = { [K in RoomFieldName]: Fields[K]['view'] };
 type Optional<Name extends RoomFieldName> = { [K in Name]: z.ZodOptional<Fields[K]['schema']> };
 const optional = (name: RoomFieldName) => (roomFields[name].schema as z.ZodType).optional() as never;
 
-export const roomConfigViewSchema = z
+const roomConfigViewSchema = z
   .object({ roomId: z.string(), ...mapNames<RoomFieldName, Views>(roomFieldNames, (name) => roomFields[name].view as never) })
   .meta({ id: 'RoomConfig', description: 'Effective configuration of a room; null if unset.' });
 export type RoomConfigView = z.infer<typeof roomConfigViewSchema>;

@@ -8,7 +8,7 @@ const jitter = z.number().nonnegative().nullable().meta({ description: 'Millisec
 const roundTrip = z.number().nonnegative().nullable().meta({ description: 'Milliseconds; null if unknown.' });
 const bitrate = z.number().int().nonnegative().meta({ description: 'Bit/s.' });
 
-export const transportStatsSchema = z
+const transportStatsSchema = z
   .object({
     state: z.enum(['new', 'connecting', 'connected', 'disconnected', 'failed']),
     protocol: z.enum(['udp', 'tcp', 'relay']).nullable().meta({
@@ -24,7 +24,7 @@ export const transportStatsSchema = z
 export type TransportStats = z.infer<typeof transportStatsSchema>;
 
 const track = { trackId: z.string(), kind: kindSchema, bitrate, loss, roundTrip, jitter };
-export const publishedTrackStatsSchema = z
+const publishedTrackStatsSchema = z
   .object({
     ...track,
     encodings: z
@@ -34,7 +34,7 @@ export const publishedTrackStatsSchema = z
   .meta({ id: 'PublishedFigures', description: 'A track as received from its publisher.' });
 export type PublishedTrackStats = z.infer<typeof publishedTrackStatsSchema>;
 
-export const receivedTrackStatsSchema = z
+const receivedTrackStatsSchema = z
   .object({
     ...track,
     layers: z
@@ -55,7 +55,7 @@ export type PeerMediaStats = {
   receivedOmitted: number;
 };
 
-export const qualities = ['excellent', 'good', 'poor', 'bad', 'lost', 'unknown'] as const;
+const qualities = ['excellent', 'good', 'poor', 'bad', 'lost', 'unknown'] as const;
 export type Quality = (typeof qualities)[number];
 
 /** Upper bounds of each rating: loss 0 to 1, round trip and jitter in milliseconds. Worse than all of them is bad. */

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { roomEventSchema } from './events.ts';
 import { idSchema } from './id.ts';
 
-export const webhookReceiverSchema = z
+const webhookReceiverSchema = z
   .object({
     receiver: z.string().meta({ description: 'Scheme, host and port; the rest of the URL is hidden because it may contain a key.' }),
     pending: z.number().int().meta({ description: 'Number of pending deliveries.' }),

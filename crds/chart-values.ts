@@ -23,7 +23,7 @@ const objectName = /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$/;
 const serviceMonitorLabels = labels.meta({ description: 'Labels by which your Prometheus selects ServiceMonitors and rules.' });
 
 /** All values are required, because Helm passes the defaults of values.yaml. */
-export const chartValuesSchema = z.object({
+const chartValuesSchema = z.object({
   operator: z.object({
     image: image('the operator', true),
     replicas: z.int().min(0).max(5).meta({ description: 'Processes of the operator; one of them is the leader, the others wait.' }),

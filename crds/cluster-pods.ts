@@ -50,8 +50,8 @@ const variable = withRules(
 );
 
 /** Volumes that every pod has, by name. */
-export const reservedVolumes = ['tmp', 'resources', 'config', 'secrets', 'pod', 'turn', 'dist-tls'] as const;
-export const reservedPaths = ['/tmp', '/var/lib/mediarooms'] as const;
+const reservedVolumes = ['tmp', 'resources', 'config', 'secrets', 'pod', 'turn', 'dist-tls'] as const;
+const reservedPaths = ['/tmp', '/var/lib/mediarooms'] as const;
 
 const volumeName = limitedText(63, /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, "must be lower case letters, digits and '-'");
 const newVolume = withRules(volumeName, {
@@ -124,7 +124,7 @@ const loadBalancerClass = limitedText(
   'must be the class of a load balancer: an optional prefix (a host name and /), then at most 63 letters, digits, -, _ and .',
 );
 
-export const exposures = ['nodePort', 'loadBalancer', 'hostPort', 'hostNetwork', 'podIP'] as const;
+const exposures = ['nodePort', 'loadBalancer', 'hostPort', 'hostNetwork', 'podIP'] as const;
 
 export const media = withRules(
   z.object({

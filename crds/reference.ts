@@ -39,7 +39,7 @@ function ownRules(schema: Json, path: string): DocumentedRule[] {
 }
 
 /** Every rule at and below `schema`, with the path of the field that it checks. */
-export function crdRuleRows(schema: Json, path: string): DocumentedRule[] {
+function crdRuleRows(schema: Json, path: string): DocumentedRule[] {
   const properties = Object.entries((schema.properties ?? {}) as Record<string, Json>);
   return [
     ...ownRules(schema, path),

@@ -87,7 +87,7 @@ export const roomSpecSchema = specOf(componentSchema);
 export const v1alpha1RoomSpecSchema = specOf(v1alpha1ComponentSchema);
 export type RoomSpec = z.infer<typeof roomSpecSchema>;
 
-export const roomPhases = ['Pending', 'Ready', 'Recovering', 'Finished', 'Failed'] as const;
+const roomPhases = ['Pending', 'Ready', 'Recovering', 'Finished', 'Failed'] as const;
 
 export const roomStatusSchema = z
   .object({

@@ -15,7 +15,7 @@ export type TypeDefinition = {
   oncePerRoom?: true;
 };
 
-export const componentTypes = {
+const componentTypes = {
   hls: { options: hlsOptionsSchema, rules: hlsRules, oncePerRoom: true },
   recording: { options: recordingOptionsSchema, rules: recordingRules, oncePerRoom: true },
   sip: { options: sipOptionsSchema },

@@ -13,7 +13,7 @@ export function formatValue(value: unknown): string {
 }
 
 /** `["options", "publish", 0]` becomes `options.publish[0]`, cut to 100 characters. */
-export function formatPath(path: readonly PropertyKey[]): string {
+function formatPath(path: readonly PropertyKey[]): string {
   let text = '';
   for (const step of path) text += typeof step === 'number' ? `[${step}]` : `${text === '' ? '' : '.'}${String(step)}`;
   return text.length <= maxValueLength ? text : `${text.slice(0, maxValueLength)}…`;

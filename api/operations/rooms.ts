@@ -9,7 +9,7 @@ import { roomStatsSchema } from '../stats.ts';
 /** Errors of every operation on one room. */
 export const roomErrors = ['room_not_found', 'room_ended', 'node_unreachable'] as const;
 
-export const createdRoomSchema = z
+const createdRoomSchema = z
   .object({
     room: roomViewSchema,
     svc_address: z.string().meta({ description: 'Address of the node that owns the room: host[:port][/path].' }),

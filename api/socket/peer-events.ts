@@ -12,7 +12,7 @@ export const remotePeerSchema = z
   .meta({ id: 'RemotePeer' });
 export type RemotePeer = z.infer<typeof remotePeerSchema>;
 
-export const componentStateSchema = z.enum(['starting', 'running']).meta({ id: 'ComponentState' });
+const componentStateSchema = z.enum(['starting', 'running']).meta({ id: 'ComponentState' });
 /** A component as peers see it, without its options: they contain file names, phone numbers and storage targets. */
 export const remoteComponentSchema = z
   .object({ id: z.string(), type: componentTypeSchema, state: componentStateSchema, tracks: z.array(trackViewSchema) })

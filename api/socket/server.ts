@@ -12,7 +12,7 @@ const rooms = z.array(z.string().max(128)).max(1000).meta({ description: 'Ids of
 
 const cursor = z.record(z.string().max(600), z.int().min(0)).meta({ description: 'By source: the index of the last received event.' });
 /** Maximum number of sources in a cursor. */
-export const maxCursorSources = 1_000;
+const maxCursorSources = 1_000;
 
 /** Request data by method. The envelope is the same as on the peer websocket. */
 export const serverRequestSchemas = {

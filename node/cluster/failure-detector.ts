@@ -11,7 +11,7 @@ export type FailureDetectorTimings = {
   /** Minimum silence before a node is lost. */
   silence: number;
 };
-export const failureDetectorTimings: FailureDetectorTimings = { trusted: 5_000, answer: 2_000, silence: 10_000 };
+const failureDetectorTimings: FailureDetectorTimings = { trusted: 5_000, answer: 2_000, silence: 10_000 };
 
 export type FailureDetectorOptions = {
   /** Milliseconds since the last data from a node; undefined if it is not connected. */

@@ -31,7 +31,7 @@ export type DistInputs = { ip: string; routeAddress: () => Promise<string>; secr
 const resolveTimeoutMs = 5000;
 const maxCookieFileBytes = 4096;
 /** The public default cookie, which is no secret. */
-export const publicCookie = 'svc_cookie';
+const publicCookie = 'svc_cookie';
 
 export async function readDist(reader: ConfigReader, system: ConfigSystem, inputs: DistInputs): Promise<DistConfig> {
   const enabled = reader.read('DIST_ENABLED');
@@ -62,7 +62,7 @@ export async function readDist(reader: ConfigReader, system: ConfigSystem, input
 }
 
 /** Why a host is invalid for the name mode; undefined if it is valid. */
-export function hostNameError(mode: 'sname' | 'name', host: string): string | undefined {
+function hostNameError(mode: 'sname' | 'name', host: string): string | undefined {
   const full = host.includes('.') || isIP(host) !== 0;
   if (mode === 'sname' && full) return 'to have a host without a dot while SVC_DIST_MODE is sname';
   if (mode === 'name' && !full) return 'to have a host with a dot or an IP address while SVC_DIST_MODE is name';

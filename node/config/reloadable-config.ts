@@ -12,7 +12,7 @@ import type { ApiToken, ReloadableSettings } from './settings.ts';
 import { FileWatcher, type WatchIntervals } from './watch.ts';
 
 /** Maximum size of a configuration file in bytes. */
-export const maxFileBytes = 1024 * 1024;
+const maxFileBytes = 1024 * 1024;
 
 /** The part of ReloadableConfig for code that only reads settings. */
 export interface ReloadableConfigView {

@@ -8,7 +8,7 @@ export type WatchIntervals = {
   /** Interval in milliseconds of additional reads, because some file systems report no events. */
   poll: number;
 };
-export const watchIntervals: WatchIntervals = { settle: 100, poll: 10_000 };
+const watchIntervals: WatchIntervals = { settle: 100, poll: 10_000 };
 
 /** Calls `changed` after events in the folders of the files, and regularly without events; never concurrently. */
 export class FileWatcher {

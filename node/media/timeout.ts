@@ -3,7 +3,7 @@ import { setImmediate, setTimeout } from 'node:timers';
 import { ServiceError } from '../../api/errors.ts';
 
 /** Timeout of a worker request in milliseconds. */
-export const workerRequestTimeoutMs = 5000;
+const workerRequestTimeoutMs = 5000;
 
 export class WorkerTimeoutError extends ServiceError {
   constructor(what: string) {

@@ -142,7 +142,7 @@ export class WebSocketAcceptor {
 }
 
 /** Responds to an upgrade over plain HTTP, in the shape of all other errors. */
-export function rejectUpgrade(raw: Duplex, status: 403 | 404 | 503, code: string, message: string): void {
+function rejectUpgrade(raw: Duplex, status: 403 | 404 | 503, code: string, message: string): void {
   const body = JSON.stringify({ errors: message, code });
   const names = { 403: 'Forbidden', 404: 'Not Found', 503: 'Service Unavailable' };
   raw.on('error', () => raw.destroy());

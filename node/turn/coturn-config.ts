@@ -12,7 +12,7 @@ export type CoturnSettings = {
   folder: string;
 };
 
-export const realm = 'mediarooms';
+const realm = 'mediarooms';
 
 /** The text of turnserver.conf(5). It contains the secret, so the file must be readable by its owner only. */
 export function coturnConfig({ listenIp, port, tls, mediaIp, secret, folder }: CoturnSettings): string {

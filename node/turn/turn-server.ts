@@ -30,7 +30,7 @@ export type TurnServerOptions = {
 export type TurnIceServer = { urls: string[]; username: string; credential: string };
 
 /** Minimum lifetime of credentials in milliseconds. They expire at a full hour. */
-export const credentialLifetime = 24 * 60 * 60 * 1000;
+const credentialLifetime = 24 * 60 * 60 * 1000;
 
 const startTimeoutMs = 5_000;
 const endTimeoutMs = 2_000;

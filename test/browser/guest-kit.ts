@@ -89,7 +89,7 @@ export const isGrey = 'Math.abs(green - red) < 30 && Math.abs(green - blue) < 30
 export const isRed = 'red - green > 60 && red - blue > 60';
 
 /** Paints the camera with this label red from the next page load on, because all others are green. The camera is still opened. */
-export async function paintCamera(page: Page, label: string): Promise<void> {
+async function paintCamera(page: Page, label: string): Promise<void> {
   await page.addInitScript({
     content: `(() => {
       const devices = navigator.mediaDevices;

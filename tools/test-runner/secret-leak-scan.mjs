@@ -18,7 +18,7 @@ const looks = [
  * @param {string} value
  * @returns {string[]} its plain, URL and hex forms, and its base64 forms at every offset
  */
-export function encodedForms(value) {
+function encodedForms(value) {
   const [prefix, key] = value.startsWith('whsec_') ? ['whsec_', value.slice(6)] : ['', value];
   const texts = prefix ? [key, Buffer.from(key, 'base64')] : [key];
   const forms = texts.flatMap((text) => {

@@ -101,7 +101,7 @@ export class AccessUnits {
   }
 }
 
-export function isType(nal: Buffer, type: number): boolean {
+function isType(nal: Buffer, type: number): boolean {
   return ((nal[0] ?? 0) & 31) === type;
 }
 
@@ -121,7 +121,7 @@ export function isConstrainedBaseline(id: string): boolean {
 }
 
 /** Maximum bytes of an RTP payload that fits any path, with headers and encryption. */
-export const maxPayload = 1200;
+const maxPayload = 1200;
 
 /** Payloads of one access unit: small NAL units aggregated (STAP-A), large ones fragmented (FU-A), others unchanged. */
 export function h264Payloads(nals: readonly Buffer[], limit = maxPayload): Buffer[] {

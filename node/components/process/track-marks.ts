@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** File descriptor in the process. */
-export const marksFile = 4;
+const marksFile = 4;
 /** Maximum of simultaneous marks. A slot is a number with the track plus 1; negative when the work is done, 0 if unused. */
 const slots = 256;
 const slotBytes = 8;

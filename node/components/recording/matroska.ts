@@ -13,7 +13,7 @@ export type MatroskaFrame = { time: number; data: Buffer; key: boolean };
 export const trackNumber = 1;
 /** Bytes reserved after the head of the segment for the seek head, which is only known at the end. */
 export const seekHeadReserve = 26;
-export const durationReserve = 11;
+const durationReserve = 11;
 const application = 'Mediarooms';
 const millisecond = 1_000_000;
 /** Pre-roll that an Opus decoder needs before a seek position (RFC 7845, section 4.6), in nanoseconds. */

@@ -3,7 +3,7 @@
 const first = 1_000;
 const maxRetryDelayMs = 10 * 60_000;
 /** Maximum delay in milliseconds that a receiver can request. */
-export const maxRetryAfterMs = 60 * 60_000;
+const maxRetryAfterMs = 60 * 60_000;
 
 /**
  * Milliseconds until the next attempt after `attempts` failed ones: 1 s doubling up to 10 min, half of it random, so that receivers do not

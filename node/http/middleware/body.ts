@@ -6,7 +6,7 @@ import { ServiceError } from '../../../api/errors.ts';
 /** Maximum body size in bytes. */
 export const maxBodyBytes = 64 * 1024;
 /** Maximum nesting of lists and objects. */
-export const maxJsonDepth = 64;
+const maxJsonDepth = 64;
 /** Bytes of an oversized body that are read and discarded, so that the client receives the response before the connection closes. */
 const maxDiscardedBytes = 2 * 1024 * 1024;
 const nothing = Buffer.alloc(0);
@@ -47,7 +47,7 @@ export async function discardBody(request: IncomingMessage, check?: BodyCheck): 
 }
 
 /** RFC 9112, section 6.3: a request has a body if it has one of these headers. */
-export function hasBody(request: IncomingMessage): boolean {
+function hasBody(request: IncomingMessage): boolean {
   const { headers } = request;
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] !== undefined && headers['content-length'] !== '0');
 }
@@ -96,7 +96,7 @@ function checkType(request: IncomingMessage): void {
 }
 
 /** Counts brackets outside strings, before recursive code parses the text. */
-export function depthExceeds(text: string, limit: number): boolean {
+function depthExceeds(text: string, limit: number): boolean {
   let depth = 0;
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);

@@ -136,7 +136,7 @@ function transferOf(request: Request, response: TracedResponse): ReturnType<Requ
   };
 }
 
-export function scopeOf(method: Method): 'admin' | 'read' {
+function scopeOf(method: Method): 'admin' | 'read' {
   return method === 'GET' ? 'read' : 'admin';
 }
 

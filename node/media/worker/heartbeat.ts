@@ -3,7 +3,7 @@
 /** Interval between two checks in milliseconds. */
 export const beatInterval = 2000;
 /** Consecutive checks without a response until the worker is dead. */
-export const maxMissed = 3;
+const maxMissed = 3;
 
 /** Result of a check. `ask`: send a probe; `late`: first check without a response; `dead`: the worker is unresponsive. */
 export type Beat = 'ask' | 'wait' | 'late' | 'dead';

@@ -5,7 +5,7 @@ import { isValidId } from '../../../api/id.ts';
 import { SigningKeys } from './signing-keys.ts';
 
 /** Lifetime of a peer token in seconds. */
-export const peerTokenTtl = 24 * 60 * 60;
+const peerTokenTtl = 24 * 60 * 60;
 
 export type PeerClaims = { roomId: string; peerId: string; expiresAt: number };
 

@@ -9,7 +9,7 @@ import { recordingIdSchema } from '../../../api/recording.ts';
 const plainName = z.string().regex(/^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,254}$/);
 const time = z.number().min(0);
 /** Times are milliseconds since 1970. `place`: null = the storage of the node. */
-export const jobSchema = z.strictObject({
+const jobSchema = z.strictObject({
   id: recordingIdSchema,
   kind: z.enum(['recording', 'hls']),
   roomId: z.string().max(256),

@@ -20,7 +20,7 @@ const oneRoom = new RegExp(`^(room|watch)/(${id})$`);
 /** Recording ids are folder names: no slash, and never `.` or `..`. */
 const oneRecording = /^recordings\/([^/?#]{1,512})$/;
 
-export function parseRoute(hash: string): Route {
+function parseRoute(hash: string): Route {
   const text = hash.replace(/^#\/?/, '');
   const [path = '', query = ''] = text.split('?', 2);
   if (path === 'join') return { page: 'join', link: readGuestLink(new URLSearchParams(query)) };

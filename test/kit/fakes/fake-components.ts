@@ -54,7 +54,7 @@ export class FakeComponentRegistry implements ComponentFactory {
   }
 }
 
-export class FakeRunner implements ComponentRunner {
+class FakeRunner implements ComponentRunner {
   readonly host: ComponentHost;
   closed = false;
   busy = 0;

@@ -42,7 +42,7 @@ export class FakeMedia implements MediaEngine {
   }
 }
 
-export class FakeRoomMedia implements RoomMedia {
+class FakeRoomMedia implements RoomMedia {
   readonly peers = new Set<FakePeerMedia>();
   readonly inputs = new Set<FakeRoomInput>();
   readonly outputs = new Set<FakeRoomOutput>();
@@ -91,7 +91,7 @@ export class FakeRoomMedia implements RoomMedia {
 }
 
 /** Tracks published through it carry no media. */
-export class FakeRoomInput implements RtpIngress {
+class FakeRoomInput implements RtpIngress {
   readonly #room: FakeRoomMedia;
   readonly #published = new Set<string>();
   readonly #done: () => void;
@@ -148,7 +148,7 @@ export class FakeRoomInput implements RtpIngress {
 }
 
 /** Subscribed tracks send no media over it. */
-export class FakeRoomOutput implements RtpEgress {
+class FakeRoomOutput implements RtpEgress {
   readonly subscribed = new Map<string, { paused: boolean }>();
   readonly #room: FakeRoomMedia;
   readonly #done: () => void;
@@ -206,7 +206,7 @@ export class FakeRoomOutput implements RtpEgress {
   }
 }
 
-export class FakePeerMedia implements PeerMedia {
+class FakePeerMedia implements PeerMedia {
   readonly peerId: string;
   readonly listener: PeerMediaListener;
   readonly subscribed = new Map<string, { paused: boolean; layers?: Layers; priority?: number }>();

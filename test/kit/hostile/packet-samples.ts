@@ -2,7 +2,7 @@
 import { opusPayloadType } from './rtp.ts';
 
 /** Header extensions that rooms accept (RFC 8285), by the ids that the samples use. */
-export const headerExtensions = [
+const headerExtensions = [
   { uri: 'urn:ietf:params:rtp-hdrext:sdes:mid', id: 1 },
   { uri: 'http://www.webrtc.org/experiments/rtp-hdrext/abs-send-time', id: 4 },
   { uri: 'http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01', id: 5 },

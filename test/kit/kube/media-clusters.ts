@@ -181,11 +181,11 @@ export class LiveRoom {
   }
 }
 
-export function isReady({ status }: ClusterPod): boolean {
+function isReady({ status }: ClusterPod): boolean {
   return status.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') ?? false;
 }
 
-export function indexOf({ metadata }: ClusterPod): number {
+function indexOf({ metadata }: ClusterPod): number {
   return Number(metadata.labels['mediarooms.dev/index']);
 }
 

@@ -41,7 +41,7 @@ const defaults = {
   careful: false,
 } as const;
 
-export class TestComposer {
+class TestComposer {
   readonly folder: string;
   readonly reports: Report[] = [];
   readonly exits: string[] = [];

@@ -27,7 +27,7 @@ export class FakeCallAudio implements CallAudio {
   }
 }
 
-export class FakeCallSession implements CallSession {
+class FakeCallSession implements CallSession {
   readonly listener: SessionListener;
   readonly agreed: NegotiatedMedia[] = [];
   readonly digits: string[] = [];

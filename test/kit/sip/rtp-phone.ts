@@ -17,7 +17,7 @@ import { freePort } from '../network/free-ports.ts';
 import { dueSince } from '../pace.ts';
 import { makeResources } from '../processes/resources-folder.ts';
 
-export const payloadTypes = { opus: 107, G722: 9, PCMA: 8, PCMU: 0 } as const satisfies Record<CallCodec, number>;
+const payloadTypes = { opus: 107, G722: 9, PCMA: 8, PCMU: 0 } as const satisfies Record<CallCodec, number>;
 export const digitType = 101;
 const formats = { G722: ['-f', 'g722'], PCMA: ['-f', 'alaw', '-ar', '8000'], PCMU: ['-f', 'mulaw', '-ar', '8000'] } as const;
 const clocks = { opus: 48_000, G722: 8000, PCMA: 8000, PCMU: 8000 } as const satisfies Record<CallCodec, number>;

@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { WireError } from '../wire-error.ts';
 
-export const epmdCodes = {
+const epmdCodes = {
   names: 110,
   dump: 100,
   kill: 107,

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 
 export type HalfOpenLimits = { all: number; perAddress: number };
 /** A host may run many nodes that connect at the same time. Each needs only milliseconds. */
-export const halfOpenLimits: HalfOpenLimits = { all: 256, perAddress: 64 };
+const halfOpenLimits: HalfOpenLimits = { all: 256, perAddress: 64 };
 
 export class HalfOpen {
   readonly #limits: HalfOpenLimits;

@@ -40,7 +40,7 @@ export type MediaPlaylist = PlaylistTimes & {
 const partSpan = 3;
 const skipBoundary = 6;
 
-export function partName(segment: number, part: number): string {
+function partName(segment: number, part: number): string {
   return `part-${segment}.${part}.m4s`;
 }
 

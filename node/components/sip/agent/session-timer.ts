@@ -2,7 +2,7 @@
 import { Timer } from '../../../common/timer.ts';
 
 /** Seconds; sections 4 and 5. */
-export const sessionExpires = 1800;
+const sessionExpires = 1800;
 export const minSe = 90;
 const maxSessionExpires = 86_400;
 
@@ -11,7 +11,7 @@ export type SessionTimerParams = { /** Seconds. */ seconds: number; refresher: R
 
 type SessionExpires = { seconds: number; refresher: 'uac' | 'uas' | undefined };
 
-export function parseSessionExpires(value: string | undefined): SessionExpires | undefined {
+function parseSessionExpires(value: string | undefined): SessionExpires | undefined {
   const match = /^(\d{1,9})\s*(;.*)?$/.exec(value?.trim() ?? '');
   if (!match) return undefined;
   const refresher = /;\s*refresher\s*=\s*(uac|uas)\b/i.exec(match[2] ?? '')?.[1]?.toLowerCase();

@@ -22,7 +22,7 @@ export function parseEvent(payload: Buffer): TelephoneEvent | undefined {
   return { event: payload.readUInt8(0), end: (payload.readUInt8(1) & 0x80) !== 0, duration: payload.readUInt16BE(2) };
 }
 
-export function eventPayload({ event, end, duration }: TelephoneEvent): Buffer {
+function eventPayload({ event, end, duration }: TelephoneEvent): Buffer {
   return Buffer.of(event, (end ? 0x80 : 0) | volume, duration >> 8, duration & 0xff);
 }
 

@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 
-export const sipTransports = ['UDP', 'TCP', 'TLS'] as const;
+const sipTransports = ['UDP', 'TCP', 'TLS'] as const;
 export type SipTransport = (typeof sipTransports)[number];
 
 export const registrarSchema = z.strictObject({

@@ -25,7 +25,7 @@ const unnamed = [
 ] as const satisfies readonly (readonly [SipTransport, string])[];
 const services = { UDP: '_sip._udp.', TCP: '_sip._tcp.', TLS: '_sips._tcp.' } as const;
 
-export function systemSipDns(): SipDns {
+function systemSipDns(): SipDns {
   const resolver = new Resolver({ timeout: srvTimeout, tries: srvTries });
   return {
     srv: (name) => resolver.resolveSrv(name),

@@ -23,7 +23,7 @@ export function parseVia(value: string): Via | undefined {
   return { transport: transport.toUpperCase(), host, port: port === undefined ? undefined : Number(port), params };
 }
 
-export function formatVia({ transport, host, port, params }: Via): string {
+function formatVia({ transport, host, port, params }: Via): string {
   const rest = [...params].map(([name, value]) => (value === undefined ? `;${name}` : `;${name}=${value}`)).join('');
   return `SIP/2.0/${transport} ${host}${port === undefined ? '' : `:${port}`}${rest}`;
 }

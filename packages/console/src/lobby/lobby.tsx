@@ -25,7 +25,7 @@ export type LobbyProps = {
   onJoin: () => void;
 };
 
-export const maxName = 60;
+const maxName = 60;
 
 export function Lobby({ roomId, guest, media, name, onName, kept, onKept, busy, problem, check, onJoin }: LobbyProps) {
   const state = useStore(media);

@@ -8,7 +8,7 @@ export type NodePlace = {
   cgroup: string;
 };
 
-export const podRange = '10.244.0.0/16';
+const podRange = '10.244.0.0/16';
 export const clusterDns = '10.96.0.10';
 export const pauseImage = 'localhost/pause:1';
 

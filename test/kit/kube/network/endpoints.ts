@@ -6,7 +6,7 @@ import { isLive, isReady, type Pod, type Service, selects } from '../pods/pod-sp
 export type Endpoint = { ip: string; port: number; host: string };
 
 /** Pods that receive traffic of a Service, by name. */
-export function podsOf({ metadata, spec }: Service, pods: readonly Pod[]): Pod[] {
+function podsOf({ metadata, spec }: Service, pods: readonly Pod[]): Pod[] {
   return pods
     .filter(({ metadata: of }) => of.namespace === metadata.namespace && selects(spec.selector, of.labels))
     .filter((pod) => isLive(pod) && pod.status?.podIP)

@@ -32,7 +32,7 @@ function isOperator(image = ''): boolean {
 const imageVariables = variables.flatMap(({ env, image }) => (image === undefined ? [] : [[`SVC_${env}`, image] as const]));
 
 /** Environment of the process, instead of that of the container. */
-export function processEnvironment({ container, pod, place, env, paths }: Launch): Record<string, string> {
+function processEnvironment({ container, pod, place, env, paths }: Launch): Record<string, string> {
   const inside: Record<string, string> = {
     PATH: process.env.PATH ?? '/usr/bin:/bin',
     HOME: '/tmp',

@@ -12,7 +12,7 @@ export type VolumeFiles = Map<string, Buffer>;
 export type Tokens = ReadonlyMap<string, string>;
 
 /** Content of a volume; undefined for a plain folder. @throws ContainerConfigError */
-export function volumeFiles(volume: Volume, pod: Pod, place: PodPlace, data: PodData, tokens: Tokens): VolumeFiles | undefined {
+function volumeFiles(volume: Volume, pod: Pod, place: PodPlace, data: PodData, tokens: Tokens): VolumeFiles | undefined {
   const { configMap, secret, downwardAPI, projected } = volume;
   const sources: Json<V1VolumeProjection>[] | undefined = projected
     ? (projected.sources ?? [])

@@ -42,7 +42,7 @@ function obstacle(pod: Pod, { host, pods }: Candidate): string | undefined {
   return undefined;
 }
 
-export function tolerates(tolerations: readonly Json<V1Toleration>[], taint: Taint): boolean {
+function tolerates(tolerations: readonly Json<V1Toleration>[], taint: Taint): boolean {
   return tolerations.some(({ key, operator = 'Equal', value = '', effect }) => {
     if (effect && effect !== taint.effect) return false;
     if (!key) return operator === 'Exists';

@@ -91,7 +91,7 @@ function transportOf({ up, down }: PeerStats): string {
 }
 
 /** Metadata of the application, unchanged. */
-export function Metadata({ value }: { value: unknown }) {
+function Metadata({ value }: { value: unknown }) {
   if (value === null || value === undefined) return null;
   return (
     <details className="raw">
