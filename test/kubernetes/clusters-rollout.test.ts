@@ -36,7 +36,7 @@ test('a rollout without room for an extra pod says so and continues without it',
   });
 });
 
-test('after an update of the operator one MediaCluster is rolled after another', async () => {
+test('after an update of the operator one MediaCluster is rolled after another, and pods of a pinned image stay', async () => {
   const spec = { replicas: 1, drain: { timeoutSeconds: 600 } };
   const users = await Promise.all(['update-a', 'update-b'].map((namespace) => MediaClusterUser.make(server, namespace, spec)));
   const rooms = new Map<MediaClusterUser, LiveRoom>();
@@ -45,8 +45,10 @@ test('after an update of the operator one MediaCluster is rolled after another',
     assert.ok(pod);
     rooms.set(user, await LiveRoom.open(user, pod, 'alive'));
   }
+  const pinned = await MediaClusterUser.make(server, 'update-pinned', { ...spec, image: 'registry.example/mediarooms:pinned' });
+  const before = uids(await pinned.settled('c-0'));
   // As an operator of another version would have written it.
-  for (const user of users) await user.kubectl('annotate', 'pod', 'c-0', '--overwrite', 'mediarooms.dev/template-hash=older');
+  for (const user of [...users, pinned]) await user.kubectl('annotate', 'pod', 'c-0', '--overwrite', 'mediarooms.dev/template-hash=older');
   const reason = async (user: MediaClusterUser) => (await user.condition('Progressing')).reason;
   const draining = async (user: MediaClusterUser) => /c-0 is being drained/.test((await user.condition('Progressing')).message);
   const [one, other] = users;
@@ -62,4 +64,5 @@ test('after an update of the operator one MediaCluster is rolled after another',
   await second.until('the other is rolled', () => draining(second));
   await rooms.get(second)?.leave();
   await second.settled('c-1');
+  assert.deepEqual(uids(await pinned.settled('c-0')), before);
 });
