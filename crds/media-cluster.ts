@@ -225,7 +225,10 @@ export const mediaClusterSpecSchema = withRules(
       }),
       image: limitedText(1024, /^[^\s]+$/, 'must be the name of an image, without spaces')
         .optional()
-        .meta({ description: 'Image of the media node; the image of the version of the operator if omitted. A change causes a rollout.' }),
+        .meta({
+          description:
+            'Image of the media node. If omitted, new pods get the image of the version of the operator, whose upgrade alone replaces no pod. A change causes a rollout.',
+        }),
       imagePullPolicy: z
         .enum(['Always', 'IfNotPresent', 'Never'])
         .optional()

@@ -21,6 +21,8 @@ export const annotation = {
   templateHash: `${apiGroup}/template-hash`,
   /** On pods: hash of the fields of the spec that shape a pod, so that the effect of an update of the operator is known. */
   specHash: `${apiGroup}/spec-hash`,
+  /** On pods: the image that was requested; an admission webhook may replace that of the container. */
+  image: `${apiGroup}/image`,
   /** On pods: media addresses for clients, as in SVC_WEBRTC_TURN_IP_FILE. */
   mediaAddress: `${apiGroup}/media-address`,
   /** On pods: hash of the configuration files. A change makes the kubelet refresh the mounted files immediately. */

@@ -10,7 +10,7 @@ type ContainerState = {
 };
 
 export type ObservedPod = KubeObject & {
-  spec?: { nodeName?: string; containers?: { ports?: { name?: string; containerPort: number }[] }[] };
+  spec?: { nodeName?: string; containers?: { name?: string; image?: string; ports?: { name?: string; containerPort: number }[] }[] };
   status?: {
     phase?: string;
     reason?: string;

@@ -156,7 +156,7 @@ export class Fleet {
     const context = {
       templateHash: templateHash(cluster, facts),
       specHash: specHash(cluster),
-      pinned: cluster.spec.image !== undefined,
+      image: cluster.spec.image,
       lost: (host: string) => hosts.timeUntilLost(host) === 0,
       leaving: (host: string) => hosts.leavingSince(host, onCordonOf(cluster)) !== undefined,
       indexes: indexLimit(cluster),

@@ -53,7 +53,7 @@ export function nodeEnv(cluster: StoredCluster, facts: ClusterContext, podSlot: 
     { name: 'SVC_DIST_NODE_NAME', value: 'svc@$(POD_IP)' },
     { name: 'SVC_DIST_STRATEGY_NAME', value: 'DNS' },
     { name: 'SVC_DIST_QUERY', value: headlessServiceHost(cluster, facts) },
-    ...cookieEnv(cluster),
+    ...cookieEnv(cluster, facts),
     { name: 'SVC_DRAIN_TIMEOUT', value: String(drainSeconds(cluster)) },
     // Empty means unset: the image sets a default, and a file cannot override the environment.
     { name: 'SVC_WEBHOOK_ALLOW_PRIVATE' },
@@ -69,9 +69,9 @@ export function nodeEnv(cluster: StoredCluster, facts: ClusterContext, podSlot: 
 }
 
 /** Older nodes read no file. Both refer to the effective cookie, not to that of the user, which may have changed since (cluster-cookie.ts). */
-function cookieEnv(cluster: StoredCluster): EnvVariable[] {
+function cookieEnv(cluster: StoredCluster, facts: ClusterContext): EnvVariable[] {
   const { config } = namesOf(cluster.metadata.name);
-  if (!readsCookieFile(cluster)) return [{ name: 'SVC_DIST_COOKIE', valueFrom: { secretKeyRef: { name: config, key: cookieKey } } }];
+  if (!readsCookieFile(cluster, facts)) return [{ name: 'SVC_DIST_COOKIE', valueFrom: { secretKeyRef: { name: config, key: cookieKey } } }];
   const isGiven = cluster.spec.podTemplate?.extraEnv?.some(({ name }) => name === 'SVC_DIST_COOKIE');
   return isGiven ? [] : [{ name: 'SVC_DIST_COOKIE_FILE', value: paths.cookie }];
 }

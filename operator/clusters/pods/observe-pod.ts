@@ -10,8 +10,8 @@ export type PodContext = {
   templateHash: string;
   /** Hash of the fields of the spec that shape a pod. */
   specHash: string;
-  /** Whether the spec names the image. */
-  pinned: boolean;
+  /** `spec.image`; undefined if pods may have any image that was the default of the operator. */
+  image: string | undefined;
   lost: (host: string) => boolean;
   leaving: (host: string) => boolean;
   report: (uid: string) => NodeSnapshot | undefined;
@@ -32,9 +32,8 @@ export function podSnapshot(pod: Stored<ObservedPod>, podContext: PodContext): P
     name,
     uid,
     index,
-    // An index beyond a lowered maxReplicas has no Ingress path. An update of the operator alone does not replace a pod of a pinned image.
-    current:
-      (annotations[annotation.templateHash] === podContext.templateHash || (podContext.pinned && unchanged)) && index < podContext.indexes,
+    // An index beyond a lowered maxReplicas has no Ingress path.
+    current: isCurrent(pod, podContext, unchanged) && index < podContext.indexes,
     sameSpec: unchanged || createdFrom === undefined,
     unscheduled: isUnscheduled(pod),
     ready: !ending && !failed && isReady(pod),
@@ -48,6 +47,15 @@ export function podSnapshot(pod: Stored<ObservedPod>, podContext: PodContext): P
     report: podContext.report(uid),
     unpolled: podContext.unpolled(uid),
   };
+}
+
+/** An update of the operator alone does not replace a pod of an image that the spec names (`unchanged`: it was created from the same spec). */
+function isCurrent({ metadata, spec }: ObservedPod, { templateHash, image }: PodContext, unchanged: boolean): boolean {
+  if (image !== undefined && unchanged) return true;
+  const { annotations = {} } = metadata;
+  // Operators before 0.8 wrote no annotation.
+  const present = annotations[annotation.image] ?? spec?.containers?.find(({ name }) => name === container)?.image;
+  return annotations[annotation.templateHash] === templateHash && (image === undefined || image === present);
 }
 
 export function isReady({ status }: ObservedPod): boolean {

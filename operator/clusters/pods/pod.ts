@@ -19,11 +19,12 @@ const endSeconds = 60;
 /** The pod of an index, to be *created*. Address and configuration hash are annotations, patched while it runs. */
 export function pod(cluster: StoredCluster, facts: ClusterContext, podSlot: PodSlot): Pod {
   const made = withDefaults(podWithoutHash(cluster, facts, podSlot));
-  // The hash excludes this annotation: a running pod is not replaced because of request signing.
+  // The hash excludes these annotations: a running pod is not replaced because of request signing or another default image.
   const own = {
     [annotation.templateHash]: templateHash(cluster, facts),
     [annotation.specHash]: specHash(cluster),
-    ...callsAnnotation(cluster),
+    [annotation.image]: imageOf(cluster, facts),
+    ...callsAnnotation(cluster, facts),
   };
   made.metadata.annotations = { ...made.metadata.annotations, ...own };
   return made;
@@ -31,7 +32,8 @@ export function pod(cluster: StoredCluster, facts: ClusterContext, podSlot: PodS
 
 /**
  * Hash of all inputs of a pod of the cluster except index and ports: a pod with another hash is replaced. Inputs that reach running
- * nodes (config, secrets, announced address) are excluded.
+ * nodes (config, secrets, announced address) are excluded, and so is the image (isCurrent in observe-pod.ts): that of a pod matters only
+ * if spec.image names one, so that an upgrade of the operator alone, or another operator, replaces no pod.
  */
 export function templateHash(cluster: StoredCluster, facts: ClusterContext): string {
   const { metadata, spec } = podWithoutHash(cluster, facts, { index: 0, basePort: 1 });
@@ -40,8 +42,8 @@ export function templateHash(cluster: StoredCluster, facts: ClusterContext): str
   const { ports, loadBalancer } = cluster.spec.media ?? {};
   // A Service keeps its load balancer class.
   const exposure = { exposure: exposureOf(cluster.spec), ports, className: loadBalancer?.className };
-  // A running pod is not replaced for this field.
-  const containers = spec.containers.map(({ terminationMessagePolicy: _, ...each }) => each);
+  // A running pod is not replaced for these fields.
+  const containers = spec.containers.map(({ terminationMessagePolicy: _, image: _image, ...each }) => each);
   return createHash('sha256')
     .update(stableJson({ labels, annotations, spec: { ...spec, containers }, exposure }))
     .digest('hex')
@@ -105,6 +107,10 @@ function podSpec(cluster: StoredCluster, facts: ClusterContext, podSlot: PodSlot
   };
 }
 
+function imageOf({ spec }: StoredCluster, facts: Pick<ClusterContext, 'image'>): string {
+  return spec.image ?? facts.image;
+}
+
 function podSecurity({ podTemplate }: MediaClusterSpec): NonNullable<PodSpec['securityContext']> {
   return {
     runAsNonRoot: true,
@@ -136,7 +142,7 @@ function nodeContainer(cluster: StoredCluster, facts: ClusterContext, podSlot: P
   const resources = defined(spec.resources ?? {});
   return {
     name: container,
-    image: spec.image ?? facts.image,
+    image: imageOf(cluster, facts),
     ...defined({ imagePullPolicy: spec.imagePullPolicy }),
     env: nodeEnv(cluster, facts, podSlot),
     ports: containerPorts(spec, podSlot),

@@ -9,7 +9,7 @@ import type { Stored } from '../../../../../operator/kube/objects.ts';
 const context = {
   templateHash: 'hash',
   specHash: 'spec',
-  pinned: false,
+  image: undefined,
   indexes: 11,
   lost: (host: string) => host === 'dark',
   leaving: (host: string) => host === 'cordoned',
@@ -55,7 +55,7 @@ test('an update of the operator replaces a pod of the same spec, unless its imag
   const pod = (spec: string | undefined) =>
     stored({ metadata: { annotations: { 'mediarooms.dev/template-hash': 'old', ...(spec && { 'mediarooms.dev/spec-hash': spec }) } } });
   const of = (spec: string | undefined, pinned: boolean) => {
-    const { current, sameSpec } = podSnapshot(pod(spec), { ...context, pinned });
+    const { current, sameSpec } = podSnapshot(pod(spec), { ...context, image: pinned ? 'node:0.8.0' : undefined });
     return [current, sameSpec];
   };
   assert.deepEqual(

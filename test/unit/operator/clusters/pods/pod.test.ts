@@ -3,11 +3,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { knownNames } from '../../../../../api/settings/variables.ts';
 import { indexOf } from '../../../../../operator/clusters/names.ts';
+import type { ObservedPod } from '../../../../../operator/clusters/observed-objects.ts';
 import { drainTimeoutMs } from '../../../../../operator/clusters/pods/node-env.ts';
+import { podSnapshot } from '../../../../../operator/clusters/pods/observe-pod.ts';
 import { pod, specHash, templateHash } from '../../../../../operator/clusters/pods/pod.ts';
 import type { DrainReason } from '../../../../../operator/clusters/pods/pod-snapshot.ts';
 import { persistentVolumeClaim } from '../../../../../operator/clusters/pods/storage.ts';
 import { isSigned } from '../../../../../operator/clusters/secrets/signed-calls.ts';
+import type { Stored } from '../../../../../operator/kube/objects.ts';
 import { richSpec, testCluster, testFacts } from '../../../../kit/fakes/media-cluster.ts';
 
 const slot = { index: 2, basePort: 30_500 };
@@ -243,7 +246,6 @@ test('reloadable changes keep the template hash', () => {
 
 test('all other changes change the template hash', () => {
   const changes = [
-    { image: 'registry.example/media:next' },
     { workersPerNode: 3 },
     { resources: { limits: { cpu: '3' } } },
     { podTemplate: { ...richSpec.podTemplate, labels: { team: 'other' } } },
@@ -259,7 +261,30 @@ test('all other changes change the template hash', () => {
   ];
   const hashes = [richSpec, ...changes.map((change) => ({ ...richSpec, ...change }))].map((spec) => hashOf(spec));
   assert.equal(new Set(hashes).size, hashes.length);
-  assert.notEqual(hashOf({}, testFacts({ image: 'registry.example/mediarooms:0.7.1' })), hashOf({}));
+});
+
+test('the default image of the operator and spec.image are no part of the hash', () => {
+  assert.equal(hashOf({}, testFacts({ image: 'registry.example/mediarooms:0.9.1' })), hashOf({}));
+  assert.equal(hashOf({ image: 'registry.example/media:next' }), hashOf({}));
+});
+
+test('a pod is current with any default image, and only with the image that spec.image names', () => {
+  const isCurrent = (made: ReturnType<typeof podOf>, image: string | undefined) => {
+    const stored = { ...made, metadata: { ...made.metadata, uid: 'uid', resourceVersion: '1' } } as unknown as Stored<ObservedPod>;
+    const nothing = { lost: () => false, leaving: () => false, report: () => undefined, unpolled: () => false };
+    return podSnapshot(stored, { templateHash: hashOf(), specHash: 'of another spec', image, indexes: 10, ...nothing }).current;
+  };
+  const byDefault = podOf({}, testFacts({ image: 'node:0.8.0' }));
+  assert.deepEqual(
+    [undefined, 'node:0.8.0', 'node:0.8.1'].map((image) => isCurrent(byDefault, image)),
+    [true, true, false],
+  );
+  // As after an admission webhook, and as created by an older operator.
+  const [node] = byDefault.spec.containers;
+  const mirrored = { ...byDefault, spec: { ...byDefault.spec, containers: [{ ...node, image: 'mirror/node:0.8.0' }] } } as typeof byDefault;
+  assert.equal(isCurrent(mirrored, 'node:0.8.0'), true);
+  const { 'mediarooms.dev/image': _, ...annotations } = byDefault.metadata.annotations ?? {};
+  assert.equal(isCurrent({ ...byDefault, metadata: { ...byDefault.metadata, annotations } }, 'node:0.8.0'), true);
 });
 
 test('pods of all indexes have the same hash', () => {
