@@ -21,10 +21,13 @@ export type StoresOptions = {
   metrics: OperatorMetrics;
   changed: (object: Stored<KubeObject>, old?: Stored<KubeObject>) => void;
   deleted: (object: Stored<KubeObject>) => void;
+  /** Default of the reflector. */
+  deadAfterMs?: number;
   /** Called when the API server starts to support a kind and its cache is synced. */
   appeared: () => void;
 };
 
+type Kept = { name: string; namespaced: boolean; reflector: Reflector<KubeObject> };
 type Narrowed<T extends KubeObject> = Pick<ReflectorOptions<T>, 'labelSelector' | 'fieldSelector' | 'resyncMs' | 'indexes'>;
 /** Kinds of other projects, which may be installed after the operator. */
 const lateKinds = ['serviceMonitors', 'httpRoutes'] as const;
@@ -33,6 +36,8 @@ const lateKinds = ['serviceMonitors', 'httpRoutes'] as const;
 const resyncMs = 10 * 60_000;
 /** A watch without messages for this time, bookmarks included, can only be fixed by a restart of the process. */
 const maxSilenceMs = 10 * 60_000;
+/** Interval in which missing lists are checked for lost namespaces. */
+const lookForLostMs = 1_000;
 /** Retry interval for kinds that the API server does not support. */
 const lookForKindMs = 15_000;
 const managed = { labelSelector: 'app.kubernetes.io/managed-by=mediarooms-operator' };
@@ -40,7 +45,7 @@ const managed = { labelSelector: 'app.kubernetes.io/managed-by=mediarooms-operat
 export class Stores {
   readonly clusters: ClusterStores;
   readonly rooms: Reflector<Room>;
-  readonly #all: { name: string; reflector: Reflector<KubeObject> }[] = [];
+  readonly #all: Kept[] = [];
   readonly #options: StoresOptions;
 
   constructor(options: StoresOptions) {
@@ -70,21 +75,57 @@ export class Stores {
     await Promise.all([...this.#all.map(({ reflector }) => reflector.run(signal)), ...late.map((kind) => this.#runLate(kind, signal))]);
   }
 
-  /** Resolves after all lists. @throws the reason of the signal */
+  /** Resolves after all lists, except those of lost namespaces. @throws the reason of the signal */
   async whenSynced(signal: AbortSignal): Promise<void> {
-    await Promise.all(this.#all.map(({ reflector }) => reflector.whenSynced(signal)));
+    await this.#untilListed(this.#all, signal);
   }
 
   /** Kinds that are not listed yet, as a message. */
   unsynced(): string | undefined {
-    const missing = this.#all.filter(({ reflector }) => !reflector.synced).map(({ name }) => name);
+    const missing = this.#unlisted(this.#all).map(({ name }) => name);
     return missing.length === 0 ? undefined : `not listed yet: ${missing.join(', ')}`;
   }
 
-  /** Kinds whose watches have stalled, as a message. */
+  /** Kinds whose watches have stalled or are rejected permanently, as a message. A lost namespace is no reason to restart. */
   stalled(): string | undefined {
+    const lost = this.#lostNamespaces();
+    const rejected = this.#all.flatMap(({ name, reflector }) => {
+      const [first] = reflector.dead.filter(({ namespace }) => !lost.has(namespace));
+      return first ? [`${name} cannot be watched: ${first.message}`] : [];
+    });
+    if (rejected.length > 0) return rejected.join('; ');
     const silent = this.#all.filter(({ reflector }) => reflector.silence > maxSilenceMs).map(({ name }) => name);
     return silent.length === 0 ? undefined : `no message for ${maxSilenceMs / 60_000} minutes about ${silent.join(', ')}`;
+  }
+
+  /**
+   * Namespaces in which no kind may be read any more, as after their deletion: their Roles were deleted with them. None if all namespaces
+   * are lost.
+   */
+  #lostNamespaces(): ReadonlySet<string | undefined> {
+    const { namespaces } = this.#options;
+    const forbidden = this.#all
+      .filter(({ namespaced }) => namespaced)
+      .map(({ reflector }) => new Set(reflector.dead.filter((scope) => scope.forbidden).map(({ namespace }) => namespace)));
+    const lost = namespaces.filter((namespace) => forbidden.every((each) => each.has(namespace)));
+    return new Set(lost.length < namespaces.length ? lost : []);
+  }
+
+  /** Those with a namespace that was neither listed nor lost. */
+  #unlisted(kept: readonly Kept[]): Kept[] {
+    const lost = this.#lostNamespaces();
+    return kept.filter(({ reflector }) => [...reflector.unlisted].some((namespace) => !lost.has(namespace)));
+  }
+
+  async #untilListed(kept: readonly Kept[], signal: AbortSignal): Promise<void> {
+    const all = Promise.all(kept.map(({ reflector }) => reflector.whenSynced(signal))).then(() => true);
+    // The signal may abort after lost namespaces ended the wait.
+    all.catch(() => {});
+    while (!(await Promise.race([all, sleep(lookForLostMs, signal).then(() => false)]))) {
+      if (signal.aborted || this.#unlisted(kept).length > 0) continue;
+      this.#options.log.warn({ namespaces: [...this.#lostNamespaces()] }, 'no access to namespaces, continuing without them');
+      return;
+    }
   }
 
   /** Starts the cache of a kind when the API server supports it. */
@@ -97,13 +138,14 @@ export class Stores {
     } while (!(await client.serves(resource).catch(() => false)));
     const reflector = this.#reflect<KubeObject>(resource, managed);
     const running = reflector.run(signal);
-    const synced = await reflector.whenSynced(signal).then(
+    const kept = { name: resource.plural, namespaced: resource.namespaced, reflector };
+    const synced = await this.#untilListed([kept], signal).then(
       () => true,
       () => false,
     );
     if (synced) {
       this.clusters[kind] = reflector;
-      this.#all.push({ name: resource.plural, reflector });
+      this.#all.push(kept);
       log.info({ resource: resource.plural }, 'kind is now available');
       appeared();
     }
@@ -112,12 +154,13 @@ export class Stores {
 
   #keep<T extends KubeObject>(resource: Resource, narrowed: Narrowed<T>): Reflector<T> {
     const reflector = this.#reflect(resource, narrowed);
-    this.#all.push({ name: resource.plural, reflector: reflector as unknown as Reflector<KubeObject> });
+    const { plural: name, namespaced } = resource;
+    this.#all.push({ name, namespaced, reflector: reflector as unknown as Reflector<KubeObject> });
     return reflector;
   }
 
   #reflect<T extends KubeObject>(resource: Resource, narrowed: Narrowed<T>): Reflector<T> {
-    const { client, namespaces, log, metrics, changed, deleted } = this.#options;
+    const { client, namespaces, log, metrics, changed, deleted, deadAfterMs } = this.#options;
     return new Reflector<T>({
       client,
       resource,
@@ -126,6 +169,7 @@ export class Stores {
       metrics,
       onChange: changed,
       onDelete: deleted,
+      ...(deadAfterMs !== undefined && { deadAfterMs }),
       ...narrowed,
     });
   }

@@ -3,7 +3,7 @@ import { messageOf } from '../error-message.ts';
 import type { Log } from '../log.ts';
 import type { KubeClient } from './client.ts';
 import { sleep } from './http/deadline.ts';
-import { isUnreachable, KubeError, wasNeverSent } from './http/kube-error.ts';
+import { isForbidden, isUnavailable, isUnreachable, KubeError, wasNeverSent } from './http/kube-error.ts';
 import { type KubeObject, keyOf, type Resource, type Stored } from './objects.ts';
 import type { ReflectorObserver, WatchEnd } from './observer.ts';
 import { type Indexes, Store } from './store.ts';
@@ -23,6 +23,8 @@ export type ReflectorOptions<T extends KubeObject> = {
   indexes?: Indexes<T>;
   /** Default 90 s: more than the 60 s between bookmarks of the API server. */
   idleMs?: number;
+  /** Rejections by an API server that works continue for this time before a scope counts as dead; default 20 s. */
+  deadAfterMs?: number;
   /** Without it there is no resync. */
   resyncMs?: number;
   random?: () => number;
@@ -39,12 +41,23 @@ const goodWatchMs = 5000;
 /** Consecutive failures at one resource version, after which the reflector relists. */
 const maxFailures = 3;
 
-type Scope = { namespace: string | undefined; resourceVersion: string; listedAt: number; backOffMs: number; failures: number };
+type Scope = {
+  readonly namespace: string | undefined;
+  resourceVersion: string;
+  listedAt: number;
+  backOffMs: number;
+  failures: number;
+  rejected: Rejected | undefined;
+};
+/** Consecutive rejections of lists and watches. */
+type Rejected = { since: number; last: number; times: number; forbidden: boolean; message: string };
+/** A namespace (undefined: all) whose list and watch are rejected permanently; `forbidden`: for lack of permission. */
+export type DeadScope = { namespace: string | undefined; forbidden: boolean; message: string };
 
 export class Reflector<T extends KubeObject> {
   readonly #options: ReflectorOptions<T>;
   readonly #store: Store<T>;
-  readonly #namespaces: readonly (string | undefined)[];
+  readonly #scopes: readonly Scope[];
   readonly #unlisted: Set<string | undefined>;
   readonly #waiting = new Set<() => void>();
   readonly #random: () => number;
@@ -54,8 +67,10 @@ export class Reflector<T extends KubeObject> {
     this.#options = options;
     this.#store = new Store<T>(options.indexes ?? {});
     const { namespaced } = options.resource;
-    this.#namespaces = namespaced && options.namespaces.length > 0 ? [...new Set(options.namespaces)] : [undefined];
-    this.#unlisted = new Set(this.#namespaces);
+    const namespaces = namespaced && options.namespaces.length > 0 ? [...new Set(options.namespaces)] : [undefined];
+    const fresh = { resourceVersion: '', listedAt: 0, backOffMs: firstBackOffMs, failures: 0, rejected: undefined };
+    this.#scopes = namespaces.map((namespace) => ({ namespace, ...fresh }));
+    this.#unlisted = new Set(namespaces);
     this.#random = options.random ?? Math.random;
     options.metrics?.reflectorCreated(options.resource.plural, this);
   }
@@ -63,6 +78,21 @@ export class Reflector<T extends KubeObject> {
   /** Whether the first list is complete. */
   get synced(): boolean {
     return this.#unlisted.size === 0;
+  }
+
+  /** Namespaces that were not listed yet. */
+  get unlisted(): ReadonlySet<string | undefined> {
+    return this.#unlisted;
+  }
+
+  /** Scopes that an API server that works has rejected for so long that they will not recover on their own. */
+  get dead(): DeadScope[] {
+    const { deadAfterMs = 20_000 } = this.#options;
+    return this.#scopes.flatMap(({ namespace, rejected }) => {
+      // The third rejection causes a relist, which ends a series of rejected watches.
+      const dead = rejected !== undefined && rejected.times > maxFailures && rejected.last - rejected.since >= deadAfterMs;
+      return dead ? [{ namespace, forbidden: rejected.forbidden, message: rejected.message }] : [];
+    });
   }
 
   get size(): number {
@@ -76,9 +106,7 @@ export class Reflector<T extends KubeObject> {
 
   /** Runs until the signal aborts; never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const fresh = { resourceVersion: '', listedAt: 0, backOffMs: firstBackOffMs, failures: 0 };
-    const scopes = this.#namespaces.map((namespace) => ({ namespace, ...fresh }));
-    await Promise.all([...scopes.map((scope) => this.#follow(scope, signal)), this.#resync(signal)]);
+    await Promise.all([...this.#scopes.map((scope) => this.#follow(scope, signal)), this.#resync(signal)]);
   }
 
   /** Resolves after the first list; rejects with the reason of the signal. */
@@ -139,6 +167,7 @@ export class Reflector<T extends KubeObject> {
     await client.watch(resource, { namespace, resourceVersion, labelSelector, fieldSelector, idleMs }, (event) => {
       if (scope.failures > 0) log.info({ resource: resource.plural, namespace, failures: scope.failures }, 'watch recovered');
       scope.failures = 0;
+      scope.rejected = undefined;
       scope.backOffMs = firstBackOffMs;
       this.#take(scope, event.type, event.object as Stored<T>);
     });
@@ -191,9 +220,16 @@ export class Reflector<T extends KubeObject> {
     scope.failures += 1;
     log[scope.failures === 1 ? 'warn' : 'debug']({ ...fields, failures: scope.failures }, 'watch failed');
     if (isUnreachable(error) || status === 429) return wasNeverSent(error) ? 'failed' : 'cut';
+    if (!isUnavailable(error)) this.#reject(scope, error);
     // An unreadable event would be sent again; a relist skips it.
     if (scope.failures >= maxFailures) scope.resourceVersion = '';
     return 'failed';
+  }
+
+  #reject(scope: Scope, error: unknown): void {
+    const now = performance.now();
+    const { since = now, times = 0 } = scope.rejected ?? {};
+    scope.rejected = { since, last: now, times: times + 1, forbidden: isForbidden(error), message: messageOf(error) };
   }
 
   async #relist(client: KubeClient, scope: Scope): Promise<void> {
@@ -212,6 +248,7 @@ export class Reflector<T extends KubeObject> {
     }
     scope.resourceVersion = resourceVersion;
     scope.listedAt = performance.now();
+    scope.rejected = undefined;
     metrics?.listed(resource.plural, items.length);
     this.#unlisted.delete(namespace);
     if (this.synced) for (const done of [...this.#waiting]) done();

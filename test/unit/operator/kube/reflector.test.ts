@@ -13,7 +13,12 @@ type Room = Stored<KubeObject>;
 type Watch = { asked: Asked; response: ServerResponse; send: (type: string, object: object) => void };
 
 /** Script of the API server: responses of lists and behavior of each watch, counted from 0. */
-type Script = { list: (asked: Asked, count: number) => Room[] | undefined; watch?: (watch: Watch, count: number) => void };
+type Script = {
+  list: (asked: Asked, count: number) => Room[] | undefined;
+  /** A Status instead of the list. */
+  rejects?: (asked: Asked) => { code: number } | undefined;
+  watch?: (watch: Watch, count: number) => void;
+};
 
 async function start(t: TestContext, script: Script, options: Partial<ReflectorOptions<KubeObject>> = {}) {
   const notified: string[] = [];
@@ -22,6 +27,8 @@ async function start(t: TestContext, script: Script, options: Partial<ReflectorO
   let watches = 0;
   const open: Watch[] = [];
   const api = await startFakeApi(t, (asked, response) => {
+    const rejected = script.rejects?.(asked);
+    if (rejected) return json(response, rejected, rejected.code);
     if (!asked.query.has('watch')) {
       const items = script.list(asked, lists++);
       if (items) json(response, { metadata: { resourceVersion: '100' }, items });
@@ -256,6 +263,29 @@ describe('A reflector', { concurrency: true }, () => {
     await notifiedTimes(3);
     assert.deepEqual([...notified].sort(), ['added one/a 1', 'added two/b 2', 'deleted one/a 1']);
     assert.deepEqual(reflector.list().map(keyOf), ['two/b']);
+  });
+
+  it('reports a namespace as dead while its lists are rejected, and not while the API server fails', async (t) => {
+    let forbidden = true;
+    const { reflector, open, signal } = await start(
+      t,
+      {
+        list: ({ path }) => (path.includes('/failing/') ? undefined : [room('a', '1', { namespace: 'whole' })]),
+        rejects: ({ path }) => (forbidden && path.includes('/closed/') ? status(403, 'Forbidden', 'rooms is forbidden') : undefined),
+      },
+      { namespaces: ['whole', 'failing', 'closed'], deadAfterMs: 1_000 },
+    );
+    await eventually('a dead namespace', () => reflector.dead.length > 0, { within: 60_000 });
+    assert.deepEqual(
+      reflector.dead.map(({ namespace, forbidden: denied }) => [namespace, denied]),
+      [['closed', true]],
+    );
+    assert.match(reflector.dead[0]?.message ?? '', /rooms is forbidden/);
+    assert.deepEqual([...reflector.unlisted], ['failing', 'closed']);
+    forbidden = false;
+    await eventually('the namespace recovers', () => reflector.dead.length === 0, { within: 60_000 });
+    assert.deepEqual([...reflector.unlisted], ['failing']);
+    assert.ok(open.length > 0 && !signal.aborted);
   });
 
   it('reports an object recreated during a gap as deletion and addition', async (t) => {
