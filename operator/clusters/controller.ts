@@ -10,6 +10,7 @@ import type { ControllerObserver, QueueObserver } from '../kube/observer.ts';
 import { OwnerKeys } from '../kube/owner-keys.ts';
 import { WorkQueue } from '../kube/work-queue.ts';
 import type { Log } from '../log.ts';
+import { Adoption } from './adoption.ts';
 import { ClusterLookup } from './cluster-lookup.ts';
 import type { ClusterStores } from './observed-objects.ts';
 import { OwnedObjects } from './owned-objects.ts';
@@ -92,7 +93,17 @@ export class ClusterController {
       clusterDomain: options.clusterDomain ?? 'cluster.local',
       stores,
     });
-    this.#reconciler = new ClusterReconciler({ client, stores, sharedResources, fleet, operations, objects, now, clock });
+    this.#reconciler = new ClusterReconciler({
+      client,
+      stores,
+      adoption: new Adoption({ stores, recorder }),
+      sharedResources,
+      fleet,
+      operations,
+      objects,
+      now,
+      clock,
+    });
     this.#controller = new Controller({
       name: 'mediacluster',
       workers: options.workers ?? 2,

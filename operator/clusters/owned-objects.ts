@@ -10,7 +10,8 @@ import type { ClusterObject } from './manifests.ts';
 import type { ClusterStores, Store } from './observed-objects.ts';
 import type { StoredCluster } from './owned.ts';
 
-const kinds = {
+/** Cache and resource of each kind. */
+export const storeOfKind = {
   Service: 'services',
   ConfigMap: 'configMaps',
   Secret: 'secrets',
@@ -63,7 +64,7 @@ export class OwnedObjects {
     }
     const refused = this.#refused.get(key);
     if (refused?.hash === hash && this.#now() - refused.at < refusalPause) return { problem: refused.problem };
-    const resource = resources[kinds[object.kind]];
+    const resource = resources[storeOfKind[object.kind]];
     // An object without our labels is not in the caches.
     const there = copy ?? (await client.find(resource, object.metadata));
     if (there && !isControlledBy(there, cluster.metadata.uid)) return { problem: notOurs(object) };
@@ -89,7 +90,7 @@ export class OwnedObjects {
         if (!isSurplus(cluster, kind, object, wanted)) continue;
         const { name, namespace, uid } = object.metadata;
         this.#known.delete(`${kind} ${keyOf(object)}`);
-        if (await client.delete(resources[kinds[kind]], { name, namespace }, { uid })) removed.push(`${kind} ${name}`);
+        if (await client.delete(resources[storeOfKind[kind]], { name, namespace }, { uid })) removed.push(`${kind} ${name}`);
       }
     }
     return removed;
@@ -102,7 +103,7 @@ export class OwnedObjects {
   }
 
   #storeOf(kind: ClusterObject['kind']): Store<KubeObject> | undefined {
-    return this.#stores[kinds[kind]];
+    return this.#stores[storeOfKind[kind]];
   }
 }
 

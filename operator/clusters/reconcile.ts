@@ -4,6 +4,7 @@ import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/http/kube-error.ts';
 import { resources } from '../kube/objects.ts';
 import { writeStatus } from '../kube/status-writer.ts';
+import type { Adoption } from './adoption.ts';
 import { indexCount, namesOf, nodePorts } from './names.ts';
 import { publicUrl } from './network/ingress.ts';
 import { mediaPortsOf } from './network/ports.ts';
@@ -20,12 +21,15 @@ import { statusOf, withStableCounters } from './status/status.ts';
 
 /** Requeue interval in milliseconds: normally, and while changes are in progress. */
 const requeueMs = { usual: 5_000, quick: 1_000 };
+/** Until the caches contain the new owner of adopted objects, in milliseconds. */
+const adoptedRequeueMs = 100;
 /** Minimum interval between status writes that only change counters, in milliseconds. */
 const countingPause = 10_000;
 
 export type ReconcilerOptions = {
   client: KubeClient;
   stores: ClusterStores;
+  adoption: Adoption;
   sharedResources: SharedResources;
   fleet: Fleet;
   operations: PodOperations;
@@ -51,7 +55,8 @@ export class ClusterReconciler {
     if (!cluster || cluster.metadata.deletionTimestamp !== undefined) return this.#forget(key);
     const remembered = this.#remember(key, cluster);
     const client = this.#options.client.scoped({ signal });
-    const { sharedResources, fleet } = this.#options;
+    const { adoption, sharedResources, fleet } = this.#options;
+    if (await adoption.adopt(client, cluster)) return { requeueAfterMs: adoptedRequeueMs };
     const pods = fleet.watch(key, cluster, remembered.quick);
     const live = {
       hasPods: pods.size > 0,

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { peerSocketPath } from '../../api/peer.ts';
-import { controllerReference, isControlledBy, isOrphanOf, type ObjectMeta, type Stored } from '../kube/objects.ts';
+import { controllerOwner, controllerReference, isControlledBy, isOrphanOf, type ObjectMeta, type Stored } from '../kube/objects.ts';
 import type { Room } from '../objects.ts';
 import type { Secret } from './desired-components.ts';
 
@@ -11,10 +11,11 @@ const generationAnnotation = 'mediarooms.dev/key-generation';
 /** Tolerated clock skew in milliseconds. */
 const tolerableSkewMs = 60_000;
 const maxNameLength = 253;
+const ourLabels = { 'app.kubernetes.io/managed-by': 'mediarooms-operator', 'app.kubernetes.io/name': 'mediarooms' };
 
 export type PeerCredentials = { token: string; url: string };
 
-/** The peer Secret: undefined if it does not exist, `foreign` if it is not ours; `left`: of a deleted Room of the same name. */
+/** The peer Secret: undefined if it does not exist, `foreign` if it is not ours; `left`: of a deleted Room of the same name, or without a controller. */
 export type FoundSecret =
   | { foreign: true; left?: true }
   | { foreign: false; peers: ReadonlyMap<string, Partial<PeerCredentials>>; keyGeneration: number }
@@ -30,8 +31,8 @@ export function peerSecretName(room: Pick<ObjectMeta, 'name'>): string {
 export function readPeerSecret(secret: Stored<Secret> | undefined, room: Stored<Room>): FoundSecret {
   if (!secret) return undefined;
   if (!isControlledBy(secret, room.metadata.uid)) {
-    // A Secret that is already being deleted needs no action.
-    const left = isOrphanOf(secret, room) && secret.metadata.deletionTimestamp === undefined;
+    // A Secret that is already being deleted needs no action. One of ours that lost its owner, as in a restore, is created again.
+    const left = (isOrphanOf(secret, room) || isUnowned(secret)) && secret.metadata.deletionTimestamp === undefined;
     return left ? { foreign: true, left } : { foreign: true };
   }
   const peers = new Map<string, Partial<PeerCredentials>>();
@@ -41,6 +42,13 @@ export function readPeerSecret(secret: Stored<Secret> | undefined, room: Stored<
     peers.set(peer, { ...peers.get(peer), [field]: Buffer.from(value, 'base64').toString('utf8') });
   }
   return { foreign: false, peers, keyGeneration: Number(secret.metadata.annotations?.[generationAnnotation] ?? 0) };
+}
+
+/** Whether a peer Secret has no controller, for example after a restore from a backup. */
+function isUnowned(secret: Stored<Secret>): boolean {
+  const { labels = {}, annotations = {} } = secret.metadata;
+  const isOurs = Object.entries(ourLabels).every(([name, value]) => labels[name] === value);
+  return isOurs && annotations[generationAnnotation] !== undefined && controllerOwner(secret) === undefined;
 }
 
 /** The Secret to apply. */
@@ -57,7 +65,7 @@ export function peerSecret(room: Stored<Room>, peers: ReadonlyMap<string, PeerCr
     metadata: {
       name: peerSecretName(room.metadata),
       namespace: room.metadata.namespace,
-      labels: { 'app.kubernetes.io/managed-by': 'mediarooms-operator', 'app.kubernetes.io/name': 'mediarooms' },
+      labels: ourLabels,
       annotations: { [generationAnnotation]: String(keyGeneration) },
       ownerReferences: [controllerReference(room)],
     },

@@ -8,6 +8,7 @@ import { isAlreadyExists, isUnavailable, KubeError } from '../../kube/http/kube-
 import { isControlledBy, keyOf, resources, type Stored } from '../../kube/objects.ts';
 import { cacheLagMs } from '../../kube/store.ts';
 import type { Log } from '../../log.ts';
+import { isAdoptable } from '../adoption.ts';
 import type { ClusterContext } from '../cluster-context.ts';
 import { annotation, indexOf, label, namesOf } from '../names.ts';
 import { announcedAddress } from '../network/exposure.ts';
@@ -264,11 +265,11 @@ export class PodOperations {
     }
   }
 
-  /** A pod of ours that is missing in the cache is no conflict; a foreign pod keeps its name, and ours gets another index. */
+  /** A pod of ours that is missing in the cache is no conflict, nor is one that will be adopted; a foreign pod keeps its name, and ours gets another index. */
   async #checkName({ client, cluster }: ReconcileContext, index: number, name: string): Promise<ConditionReason | undefined> {
     const namespace = namespaceOf(cluster);
     const there = await client.find<ObservedPod>(resources.pods, { namespace, name });
-    if (!there || (isControlledBy(there, cluster.metadata.uid) && hasOurLabels(there))) return undefined;
+    if (!there || ((isControlledBy(there, cluster.metadata.uid) || isAdoptable(there, cluster)) && hasOurLabels(there))) return undefined;
     this.#taken.set(`${namespace}/${name}`, { cluster: cluster.metadata.uid, index, until: this.#options.now() + takenFor });
     return { reason: 'NotOurs', message: `pod "${name}" already exists and is not managed by the operator; another name is used` };
   }

@@ -106,6 +106,11 @@ describe('A peer Secret', () => {
     assert.deepEqual(readPeerSecret(of(room.metadata.name), room), { foreign: true, left: true });
     const ending = { deletionTimestamp: '2026-01-01T00:00:00Z' };
     assert.deepEqual(readPeerSecret(of(room.metadata.name, ending), room), { foreign: true });
+    // Restored from a backup.
+    const written = peerSecret(room, new Map(), 3);
+    const { ownerReferences: _owners, ...restored } = written.metadata;
+    const unowned = { ...written, metadata: { ...restored, uid: 'x', resourceVersion: '1' } } as Stored<Secret>;
+    assert.deepEqual(readPeerSecret(unowned, room), { foreign: true, left: true });
   });
 
   test('has a unique name of at most 253 characters', () => {
