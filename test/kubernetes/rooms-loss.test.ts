@@ -122,7 +122,7 @@ describe('A room that ended', () => {
     // The node may need a moment for its first response, which is reported as well.
     const over = await fixture.waitFor('unseen', ({ status }) => status.phase === 'Finished' || status.incarnation !== incarnation);
     assert.equal(over.status.phase, 'Finished');
-    assert.equal(condition(over, 'Ready').reason, 'Deleted');
+    assert.equal(condition(over, 'Finished').reason, 'Deleted');
   });
 
   test('with its node while no operator ran is recreated', async (t) => {
@@ -142,7 +142,7 @@ describe('A room that ended', () => {
     await startPair(t, 'peerless');
     await fixture.server.apply(room('lonely', ofCluster('peerless', { peerlessPurgeTimeout: 1 })));
     const over = await fixture.waitFor('lonely', ({ status }) => status?.phase === 'Finished');
-    assert.equal(condition(over, 'Ready').reason, 'Purged');
+    assert.equal(condition(over, 'Finished').reason, 'Purged');
   });
 
   test('by three crashes within ten minutes is recreated each time, after a pause for the third', async (t) => {
