@@ -8,6 +8,7 @@ import { KubeClient } from './kube/client.ts';
 import { EventRecorder } from './kube/event-recorder.ts';
 import { LeaderElector } from './kube/lease.ts';
 import { NamespaceClaims } from './kube/namespace-claims.ts';
+import type { OwnerReference } from './kube/objects.ts';
 import type { Log } from './log.ts';
 import { HealthServer } from './metrics/health-server.ts';
 import { OperatorMetrics } from './metrics/operator-metrics.ts';
@@ -88,8 +89,10 @@ export class Operator {
     // Pending Events are written even after the Lease was released.
     const recorder = this.#recorder(client);
     const common = { config: this.#config, log: this.#log, metrics: this.#metrics };
-    const { installation, leaseDuration: leaseMs } = this.#config;
-    const claims = new NamespaceClaims({ client: writing, installation, leaseMs, log: this.#log });
+    const { installation, leaseDuration: leaseMs, namespace, identity } = this.#config;
+    const reference = await ownReplicaSet(client, namespace, identity);
+    const owner = reference && { namespace, reference };
+    const claims = new NamespaceClaims({ client: writing, installation, leaseMs, owner, log: this.#log });
     const { stores, rooms, clusters } = await assemble({ ...common, reading, writing, recorder, claims });
     this.#stores = stores;
     const running = stores.run(signal);
@@ -100,7 +103,7 @@ export class Operator {
       await claims.end();
     };
     try {
-      return await this.#lead(client, lead);
+      return await this.#lead(client, lead, reference);
     } finally {
       this.#ending.abort(new Error('the operator is shutting down'));
       await recorder.close();
@@ -108,7 +111,11 @@ export class Operator {
     }
   }
 
-  async #lead(client: KubeClient, lead: (lost: AbortSignal) => Promise<void>): Promise<string | undefined> {
+  async #lead(
+    client: KubeClient,
+    lead: (lost: AbortSignal) => Promise<void>,
+    owner: OwnerReference | undefined,
+  ): Promise<string | undefined> {
     const { signal } = this.#ending;
     const { leaderElection, leaseDuration, namespace, namespaces, identity } = this.#config;
     if (!leaderElection) {
@@ -120,7 +127,7 @@ export class Operator {
       client,
       ...place,
       // An owner must be in the same namespace.
-      owner: place.namespace === namespace ? await ownReplicaSet(client, namespace, identity) : undefined,
+      owner: place.namespace === namespace ? owner : undefined,
       identity,
       leaseMs: leaseDuration,
       // In the proportions of client-go: 15 s, 10 s, 2 s.

@@ -6,7 +6,7 @@ import type { Reconciled } from './controller.ts';
 import { sleep } from './http/deadline.ts';
 import { conflict, isAlreadyExists, isConflict, isForbidden, isNotFound } from './http/kube-error.ts';
 import type { Lease, LeaseSpec } from './lease.ts';
-import { resources, type Stored } from './objects.ts';
+import { type OwnerReference, resources, type Stored } from './objects.ts';
 import { microTime } from './times.ts';
 
 export const claimName = 'mediarooms-claim';
@@ -19,6 +19,8 @@ export type NamespaceClaimsOptions = {
   installation: string;
   /** Validity of the Lease of the leader, in milliseconds; a claim is valid four times as long, or once after the operator ended. */
   leaseMs: number;
+  /** Owner of the claim of its namespace, with which the claim is deleted. */
+  owner?: { namespace: string; reference: OwnerReference } | undefined;
   log: Log;
   /** Monotonic clock in milliseconds. Only the local clock judges a claim, so clocks may differ. */
   now?: () => number;
@@ -148,7 +150,7 @@ export class NamespaceClaims {
   }
 
   async #write(namespace: string, lease: Stored<Lease> | undefined): Promise<Stored<Lease>> {
-    const { installation } = this.#options;
+    const { installation, owner } = this.#options;
     const time = microTime(Date.now());
     const isOurs = lease?.spec?.holderIdentity === installation;
     const { leaseTransitions = 0, acquireTime } = lease?.spec ?? {};
@@ -161,10 +163,11 @@ export class NamespaceClaims {
     };
     const ref = { namespace, name: claimName };
     const { apiVersion, kind } = resources.leases;
-    const metadata = { resourceVersion: lease?.metadata.resourceVersion };
+    const owned = owner?.namespace === namespace ? { ownerReferences: [owner.reference] } : {};
+    const metadata = { resourceVersion: lease?.metadata.resourceVersion, ...owned };
     const written = lease
       ? await this.#client.patch<Lease>(resources.leases, ref, { metadata, spec })
-      : await this.#client.create<Lease>(resources.leases, { apiVersion, kind, metadata: ref, spec });
+      : await this.#client.create<Lease>(resources.leases, { apiVersion, kind, metadata: { ...ref, ...owned }, spec });
     if (!written) throw conflict(`The Lease "${claimName}" was deleted concurrently`);
     return written;
   }

@@ -78,6 +78,18 @@ test('a claim that was not renewed in time permits nothing until it is renewed',
   assert.deepEqual(await claims.conflict('calls'), { holder: 'b/operator' });
 });
 
+test('the claim of the namespace of the operator is deleted with the operator', async () => {
+  const reference = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'operator-1', uid: 'uid-1' };
+  /** Owners of the claim of `calls`, for an operator of that namespace. */
+  const ownersFor = async (namespace: string) => {
+    const { leases } = world();
+    const owner = { namespace, reference };
+    await new NamespaceClaims({ client: leases.client('a'), installation: 'a', leaseMs, owner, log: silentLog() }).conflict('calls');
+    return leases.lease?.metadata.ownerReferences;
+  };
+  assert.deepEqual([await ownersFor('calls'), await ownersFor('others')], [[reference], undefined]);
+});
+
 test('two that start at once agree on one', async () => {
   const { leases, claimsOf } = world();
   const [one, other] = [claimsOf('a/operator'), claimsOf('b/operator')];
