@@ -1,5 +1,5 @@
 // One Kubernetes node of the cluster: a machine with containerd, kubelet and kube-proxy. It can lose its power and restart with its disk.
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from '../../eventually.ts';
 import { runCommand } from '../../processes/command.ts';
@@ -86,9 +86,8 @@ export class ClusterNode {
     const programs = kubernetesPrograms(['kubelet', 'kube-proxy']);
     const { kubelet, proxy } = this.#options.kubeconfigs;
     this.#run('containerd', ['containerd', `--config=${join(dir, 'containerd.toml')}`]);
-    // A kubelet without containerd exits.
     await this.#containerdAnswers();
-    this.#run('kubelet', [
+    await this.#startKubelet([
       programs.kubelet,
       `--config=${join(dir, 'kubelet.json')}`,
       `--kubeconfig=${kubelet}`,
@@ -166,6 +165,18 @@ export class ClusterNode {
       return code === 0;
     };
     await eventually(() => `containerd of ${this.name} responds: ${said}`, answers, { within: startTimeoutMs });
+  }
+
+  /** A kubelet exits if it asks containerd before its CRI service is initialized; it is started again, as by an init system. */
+  async #startKubelet(command: readonly string[]): Promise<void> {
+    const log = join(this.#options.dir, 'kubelet.log');
+    const output = () => (existsSync(log) ? readFileSync(log) : Buffer.alloc(0));
+    const { length: before } = output();
+    const started = () => {
+      if (!this.#children.kubelet || this.#children.kubelet.end) this.#run('kubelet', command);
+      return output().includes('Started kubelet', before);
+    };
+    await eventually(() => `the kubelet of ${this.name} starts:\n${this.#children.kubelet?.tail()}`, started, { within: startTimeoutMs });
   }
 
   #run(name: string, command: readonly string[]): void {
