@@ -2,7 +2,6 @@
 import type { ConditionReason } from '../../kube/conditions.ts';
 import type { Stored } from '../../kube/objects.ts';
 import { disruptionBudget } from '../auxiliary-objects.ts';
-import type { ClusterContext } from '../cluster-context.ts';
 import type { ConfigFiles } from '../config-files.ts';
 import { slotObjects } from '../desired.ts';
 import { container, indexCount, indexLimit, indexOf, nodePorts } from '../names.ts';
@@ -99,10 +98,11 @@ export class Fleet {
   /** Performs one step for all pods. @throws KubeError if the API server is unavailable */
   async step(context: ReconcileContext, pods: Pods, files: Files): Promise<FleetState> {
     const { key, cluster, facts } = context;
-    const seen = this.#observe(key, pods, facts, cluster);
+    const template = templateHash(cluster, facts);
+    const seen = this.#observe(key, pods, template, cluster);
     const desired = this.#desired(key, cluster, seen);
     const snapshots = seen.map((each) => each.facts);
-    const surge = this.#observeSurge(context, snapshots);
+    const surge = this.#observeSurge(context, template, snapshots);
     const policy = rolloutPolicy({
       rollout: cluster.spec.rollout,
       desired,
@@ -151,10 +151,10 @@ export class Fleet {
     return host !== undefined && this.#options.hosts.timeUntilLost(host) === 0;
   }
 
-  #observe(key: string, pods: Pods, facts: ClusterContext, cluster: StoredCluster): PodReport[] {
+  #observe(key: string, pods: Pods, template: string, cluster: StoredCluster): PodReport[] {
     const { hosts, poll } = this.#options;
     const context = {
-      templateHash: templateHash(cluster, facts),
+      templateHash: template,
       specHash: specHash(cluster),
       image: cluster.spec.image,
       lost: (host: string) => hosts.timeUntilLost(host) === 0,
@@ -171,11 +171,12 @@ export class Fleet {
 
   /** @returns whether the extra pod of a rollout timed out, and the message for users */
   #observeSurge(
-    { key, cluster, facts }: ReconcileContext,
+    { key, cluster }: ReconcileContext,
+    template: string,
     pods: readonly PodSnapshot[],
   ): { timedOut: boolean; progress: ConditionReason[] } {
     const seconds = cluster.spec.rollout?.surgeTimeoutSeconds ?? defaultSurgeTimeout;
-    const { waiting, timedOut } = this.#surges.observe(key, templateHash(cluster, facts), pods, seconds * 1000);
+    const { waiting, timedOut } = this.#surges.observe(key, template, pods, seconds * 1000);
     if (seconds === 0 || (!timedOut && !waiting)) return { timedOut, progress: [] };
     const message = timedOut
       ? `The rollout continues without an extra pod, because no Kubernetes node had room for it within ${seconds} s.`
