@@ -121,8 +121,8 @@ export function indexOf(object: { metadata: { labels?: Record<string, string> } 
  * Number of indexes of a cluster: one more than the maximum of nodes, because a rollout creates the new pod before it removes the old
  * one. Ingress paths exist for all of them, and for spare indexes in use.
  */
-export function indexCount(cluster: MediaCluster): number {
-  return cluster.spec.maxReplicas + 1;
+export function indexCount({ spec }: Pick<MediaCluster, 'spec'>): number {
+  return spec.maxReplicas + 1;
 }
 
 /**

@@ -1,6 +1,7 @@
 // Ports of a pod: allocates consecutive free blocks and parses rejections of node ports.
 import type { MediaClusterSpec } from '../../../crds/types.ts';
 import type { ClusterContext, PortRange } from '../cluster-context.ts';
+import { indexCount } from '../names.ts';
 
 const nodePortRange: PortRange = { from: 30_000, to: 32_767 };
 const firstMediaPort = 50_000;
@@ -59,7 +60,7 @@ export function mediaRange(spec: MediaClusterSpec, facts: Pick<ClusterContext, '
   if (exposure === 'nodePort') return spec.media?.ports ?? facts.nodePortRange ?? nodePortRange;
   const { from, to } = spec.media?.ports ?? { from: firstMediaPort, to: undefined };
   // Pods with separate addresses use the same ports; pods that share a host address need one block per index.
-  const blocks = exposure === 'hostPort' || exposure === 'hostNetwork' ? spec.maxReplicas + 1 : 1;
+  const blocks = exposure === 'hostPort' || exposure === 'hostNetwork' ? indexCount({ spec }) : 1;
   return { from, to: to ?? Math.min(65_535, from + blocks * portBlockSize(spec) - 1) };
 }
 
@@ -83,7 +84,7 @@ export function allocatePortBlock(range: PortRange, size: number, used: Readonly
 export function fixedPortBlock(spec: MediaClusterSpec, index: number): number | undefined {
   const { from, to } = mediaRange(spec, {});
   const exposure = exposureOf(spec);
-  const base = exposure === 'hostPort' || exposure === 'hostNetwork' ? from + (index % (spec.maxReplicas + 1)) * portBlockSize(spec) : from;
+  const base = exposure === 'hostPort' || exposure === 'hostNetwork' ? from + (index % indexCount({ spec })) * portBlockSize(spec) : from;
   return base + portBlockSize(spec) - 1 <= to ? base : undefined;
 }
 
