@@ -1,11 +1,11 @@
 // Linux control group of one test file: shares CPU evenly between files, measures their CPU time and finds orphaned processes.
 
 import { existsSync, mkdirSync, readFileSync, rmdirSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join, relative } from 'node:path';
 
 import { cgroups, cpuTimeOf, isUnified } from './cgroup-cpu.mjs';
 
-const [tree, ...others] = isUnified ? [cgroups] : ['cpuacct', 'cpu'].map((controller) => join(cgroups, controller));
+const [tree = cgroups, ...others] = isUnified ? [cgroups] : ['cpuacct', 'cpu'].map(ownGroup);
 
 let count = 0;
 
@@ -29,7 +29,7 @@ export class TestGroup {
     count += 1;
     const name = `tests-of-mediarooms-${process.pid}-${count}`;
     try {
-      const folder = join(tree ?? cgroups, name);
+      const folder = join(tree, name);
       mkdirSync(folder);
       const shares = others.map((each) => join(each, name));
       for (const each of shares) mkdirSync(each, { recursive: true });
@@ -47,7 +47,7 @@ export class TestGroup {
 
   /** @returns {number} CPU time of all processes of the group, in milliseconds */
   get computed() {
-    return cpuTimeOf(basename(this.#folder));
+    return cpuTimeOf(relative(isUnified ? cgroups : join(cgroups, 'cpuacct'), this.#folder));
   }
 
   /**
@@ -93,4 +93,15 @@ function commandOf(pid) {
   } catch {
     return '';
   }
+}
+
+/**
+ * The groups of test files are inside the group of this process, so that a limit on it limits them too.
+ * @param {string} controller of version 1
+ * @returns {string} the folder of this process in the hierarchy of the controller
+ */
+function ownGroup(controller) {
+  const own =
+    readFileSync('/proc/self/cgroup', 'utf8').match(new RegExp(`^\\d+:(?:[^:]*,)?${controller}(?:,[^:]*)?:(.*)$`, 'm'))?.[1] ?? '/';
+  return join(cgroups, controller, own);
 }
