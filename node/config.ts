@@ -19,7 +19,7 @@ export type Config = Awaited<ReturnType<typeof readConfig>>;
 /** `hot` reloads its files only after hot.watch(). */
 export type LoadedConfig = { config: Config; hot: ReloadableConfig; warnings: readonly string[] };
 
-/** Reads the complete configuration. @throws ConfigError with all errors, one sentence each */
+/** Reads the complete configuration. @throws ConfigError with one message per error */
 export async function loadConfig(env: Environment, system: ConfigSystem = localSystem()): Promise<LoadedConfig> {
   const reader = new ConfigReader(env);
   const ip = reader.read('IP');

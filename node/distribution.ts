@@ -62,7 +62,7 @@ export class Distribution {
 
   /**
    * Joins the cluster. If distribution is disabled, only an EPMD on loopback is started.
-   * @throws Error with one sentence if the name or the ports are not available
+   * @throws Error with a readable message if the name or the ports are not available
    */
   async start(): Promise<void> {
     const { config, name, log, epmdPort } = this.#options;

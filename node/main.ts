@@ -12,7 +12,7 @@ import { MediaNode } from './media-node.ts';
 import { deferSignals, installSignalHandlers } from './shutdown.ts';
 import { version } from './version.ts';
 
-/** Prints all configuration errors, one sentence per line, and exits on failure. */
+/** Prints all configuration errors, one per line, and exits on failure. */
 async function readConfiguration(): Promise<LoadedConfig> {
   try {
     return await loadConfig(processEnvironment());

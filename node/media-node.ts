@@ -15,7 +15,7 @@ export class MediaNode {
     this.#closers = closers;
   }
 
-  /** Resolves when all servers listen. @throws Error with one sentence; everything is stopped then */
+  /** Resolves when all servers listen. @throws Error with a readable message; everything is stopped then */
   static async start(options: NodeOptions): Promise<MediaNode> {
     const closers = new Closers();
     try {

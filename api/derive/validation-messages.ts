@@ -1,4 +1,4 @@
-// Validation messages: convert zod issues to one sentence that names the field and its value, for every protocol.
+// Validation messages: convert zod issues to one message that names the field and its value, for every protocol.
 import type { z } from 'zod';
 import { ServiceError } from '../errors.ts';
 

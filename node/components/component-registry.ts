@@ -83,8 +83,8 @@ export class ComponentRegistry implements ComponentFactory {
     }
     const { needsAv, create } = this.#factories[type];
     if (needsAv && !isFfmpegAvailable()) {
-      const sentence = `Components of type ${type} require the optional dependency node-av, which is not installed on this node`;
-      throw new ServiceError('bad_request', sentence);
+      const message = `Components of type ${type} require the optional dependency node-av, which is not installed on this node`;
+      throw new ServiceError('bad_request', message);
     }
     return create(options ?? {}, room);
   }

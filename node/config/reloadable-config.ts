@@ -51,7 +51,7 @@ export async function loadReloadableConfig(sources: ReloadableSources): Promise<
   // Settings of a rejected source are unknown, so the combination is not checked.
   const filesGood = files.every(({ layer }) => layer.errors.length === 0);
   const certain = ({ path }: CrossFieldError) => filesGood && !env.refused.some((each) => each.startsWith(path));
-  const errors = 'errors' in state ? [...single, ...state.errors.filter(certain).map(({ sentence }) => sentence)] : single;
+  const errors = 'errors' in state ? [...single, ...state.errors.filter(certain).map(({ message }) => message)] : single;
   return errors.length > 0 || 'errors' in state ? { errors } : { hot: new ReloadableConfig({ below, env, variables: sources.env }, state) };
 }
 
@@ -128,7 +128,7 @@ export class ReloadableConfig implements ReloadableConfigView {
     const errors = read.flatMap(({ layer }) => layer.errors);
     const files = read.map((file, index) => (file.layer.errors.length > 0 ? (before[index] ?? file) : file));
     const state = combine(this.#below, files, this.#env);
-    if ('errors' in state) this.#refuse([...errors, ...state.errors.map(({ sentence }) => sentence)]);
+    if ('errors' in state) this.#refuse([...errors, ...state.errors.map(({ message }) => message)]);
     else this.#take(state, errors);
   }
 

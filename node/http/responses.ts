@@ -87,8 +87,8 @@ export function toClientError(error: unknown): ServiceError | undefined {
 }
 
 /** A whole response as text, for sockets without a ServerResponse (parser errors, rejected upgrades). */
-export function rawError(code: ErrorCode, sentence: string): string {
-  const error = new ServiceError(code, sentence);
+export function rawError(code: ErrorCode, message: string): string {
+  const error = new ServiceError(code, message);
   const body = JSON.stringify(errorBody(error));
   const lines = [
     `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? 'Error'}`,

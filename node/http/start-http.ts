@@ -23,7 +23,7 @@ export type HttpContext = FeatureContext &
     members: { all(): readonly { address: string }[] };
   };
 
-/** Resolves when the server listens. @throws Error with one sentence */
+/** Resolves when the server listens. @throws Error with a readable message */
 export async function startHttp({ hot, config, address, tokens, members, ...context }: HttpContext): Promise<HttpServer> {
   const { metrics, closers, ...options } = context;
   const server = await HttpServer.start({

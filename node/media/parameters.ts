@@ -68,8 +68,8 @@ export function checkInteger(name: string, value: number, min: number, max: numb
   if (!Number.isInteger(value) || value < min || value > max) throw invalidParameter(`${name} must be an integer from ${min} to ${max}`);
 }
 
-export function invalidParameter(sentence: string, cause?: unknown): ServiceError {
-  return new ServiceError('invalid_field', sentence, { cause });
+export function invalidParameter(message: string, cause?: unknown): ServiceError {
+  return new ServiceError('invalid_field', message, { cause });
 }
 
 function check<Schema extends z.ZodType>(schema: Schema, name: string, input: unknown): z.output<Schema> {

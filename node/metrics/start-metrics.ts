@@ -8,7 +8,7 @@ export type MetricsContext = Pick<FeatureContext, 'log' | 'closers'> & {
   metrics: Metrics;
 };
 
-/** @throws Error with one sentence */
+/** @throws Error with a readable message */
 export async function startMetricsServer({ config, metrics, log, closers }: MetricsContext): Promise<MetricsServer> {
   const server = await MetricsServer.start({ ...config.metrics, metrics, log });
   closers.add('files', () => server.close());

@@ -205,8 +205,8 @@ export class PeerSession implements PeerConnection {
     const { request } = frame;
     if (request.id <= this.#repeated) return;
     if (request.id <= this.#lastRequest) {
-      const sentence = `Expected id to be greater than ${this.#lastRequest}, got: ${request.id}`;
-      this.#answer(errorResponse(request.id, new ServiceError('bad_request', sentence)));
+      const message = `Expected id to be greater than ${this.#lastRequest}, got: ${request.id}`;
+      this.#answer(errorResponse(request.id, new ServiceError('bad_request', message)));
       return;
     }
     if ((!free && this.#waiting.length - this.#waitingFree >= limits.waitingRequests) || this.#waitingBytes + bytes > limits.waitingBytes) {

@@ -12,7 +12,7 @@ export type TurnContext = Pick<FeatureContext, 'log' | 'closers'> & {
   address: NodeAddress;
 };
 
-/** undefined if TURN is disabled. @throws Error with one sentence */
+/** undefined if TURN is disabled. @throws Error with a readable message */
 export async function startTurn({ webrtc, log, closers, announced, address }: TurnContext): Promise<TurnServer | undefined> {
   const { enabled, port, tls, relayIp } = webrtc.turn;
   if (!enabled) return undefined;

@@ -16,7 +16,7 @@ const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 
 export class PlannedChanges implements DryRunState {
   readonly #objects = new Map<string, PlannedWrite>();
-  readonly #actions: { sentence: string; about: string }[] = [];
+  readonly #actions: { message: string; about: string }[] = [];
 
   readonly report = ({ resource, before, after }: Change): void => {
     const named = after ?? before;
@@ -36,8 +36,8 @@ export class PlannedChanges implements DryRunState {
   };
 
   /** Adds an action without an object, as a message that begins with `would`. Messages about the same object stay together, in order. */
-  readonly act = (sentence: string, about: string): void => {
-    this.#actions.push({ sentence, about });
+  readonly act = (message: string, about: string): void => {
+    this.#actions.push({ message, about });
   };
 
   /** The planned changes; empty if there are none. */
@@ -45,7 +45,7 @@ export class PlannedChanges implements DryRunState {
     const diffs = [...this.#objects]
       .sort(([one], [other]) => (one < other ? -1 : 1))
       .map(([title, { before, after }]) => (before && !after ? `would delete ${title}\n` : diffOf(title, before, after)));
-    const actions = this.#actions.toSorted((one, other) => one.about.localeCompare(other.about)).map(({ sentence }) => `${sentence}\n`);
+    const actions = this.#actions.toSorted((one, other) => one.about.localeCompare(other.about)).map(({ message }) => `${message}\n`);
     return [...actions, ...diffs].join('');
   }
 }

@@ -16,7 +16,7 @@ import {
 import type { ConnectNode, NodePlace } from '../rooms/cluster-client.ts';
 
 /** Records a message that begins with `would`, and the object that it is about. */
-type Say = (sentence: string, about: string) => void;
+type Say = (message: string, about: string) => void;
 
 /** A room as it would be. `where`: the node as in messages; that of the client if omitted. */
 type PlannedRoom = { room: NodeRoom; where?: string };
@@ -79,8 +79,8 @@ export class RecordingNodeClient extends NodeClient {
   }
 
   override async patchRoom(roomId: string, config: Partial<NodeRoomConfig>): Promise<NodeRoom> {
-    const sentence = `would change ${Object.keys(config).join(', ')} of`;
-    return this.#plan(roomId, sentence, (room) => ({ config: { ...room.config, ...config } }));
+    const message = `would change ${Object.keys(config).join(', ')} of`;
+    return this.#plan(roomId, message, (room) => ({ config: { ...room.config, ...config } }));
   }
 
   override async deleteRoom(roomId: string): Promise<void> {
@@ -139,12 +139,12 @@ export class RecordingNodeClient extends NodeClient {
     return `${this.#place.namespace}/${roomId}`;
   }
 
-  /** Records the sentence, which ends before the name of the room. @returns the room as it would be */
-  #plan(roomId: string, sentence: string, change: (room: NodeRoom) => Partial<NodeRoom>): NodeRoom {
+  /** Records the message, to which the name of the room is added. @returns the room as it would be */
+  #plan(roomId: string, message: string, change: (room: NodeRoom) => Partial<NodeRoom>): NodeRoom {
     const planned = this.#rooms.get(this.#key(roomId));
-    if (!planned) throw new NodeError({ status: 404, code: 'room_not_found', sentence: `Room ${roomId} does not exist` });
+    if (!planned) throw new NodeError({ status: 404, code: 'room_not_found', message: `Room ${roomId} does not exist` });
     const { room, where = ` on ${this.#place.pod}` } = planned;
-    this.#say(`${sentence} room ${roomId}${where}`, this.#about(roomId));
+    this.#say(`${message} room ${roomId}${where}`, this.#about(roomId));
     const changed = { ...room, ...change(room) };
     this.#rooms.set(this.#key(roomId), { ...planned, room: changed });
     return changed;

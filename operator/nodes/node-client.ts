@@ -224,8 +224,8 @@ export class NodeClient {
     if (token === undefined) throw clientError('no_token', `No API token is available for ${this.url} yet.`);
     const wait = this.backOffMs;
     if (wait > 0) {
-      const sentence = `${this.url} did not respond ${this.#failures} times in a row; next attempt in ${Math.ceil(wait / 1000)} s.`;
-      throw clientError('backing_off', sentence, { retryAfterMs: wait });
+      const message = `${this.url} did not respond ${this.#failures} times in a row; next attempt in ${Math.ceil(wait / 1000)} s.`;
+      throw clientError('backing_off', message, { retryAfterMs: wait });
     }
     const started = this.#now();
     const ms = timeoutMs ?? this.#options.timeoutMs ?? defaultTimeoutMs;
@@ -283,8 +283,8 @@ export class NodeClient {
     const refusal = refusalOf(this.url, answer);
     if (!this.signed || refusal.code !== 'missing_token') return refusal;
     // The token is never sent as a fallback, because a man in the middle could have sent this response.
-    const sentence = `${this.url} does not support signed requests: its image is older than 0.8 (docs/reference/operator.md, "Requests to the nodes").`;
-    return new NodeError({ status: refusal.status, code: refusal.code, sentence });
+    const message = `${this.url} does not support signed requests: its image is older than 0.8 (docs/reference/operator.md, "Requests to the nodes").`;
+    return new NodeError({ status: refusal.status, code: refusal.code, message });
   }
 
   #failureOf(error: unknown, signal: AbortSignal | undefined): NodeError {
@@ -311,9 +311,9 @@ function refusalOf(url: string, { status, headers, text }: { status: number; hea
   const refusal = errorResponseSchema.safeParse(parseJson(text));
   const seconds = Number(headers.get('retry-after') ?? Number.NaN);
   const retryAfterMs = Number.isFinite(seconds) ? seconds * 1000 : undefined;
-  if (!refusal.success) return new NodeError({ status, code: 'bad_answer', sentence: `${url} returned status ${status}.`, retryAfterMs });
+  if (!refusal.success) return new NodeError({ status, code: 'bad_answer', message: `${url} returned status ${status}.`, retryAfterMs });
   const { code, errors, reason } = refusal.data;
-  return new NodeError({ status, code, sentence: errors, reason, retryAfterMs });
+  return new NodeError({ status, code, message: errors, reason, retryAfterMs });
 }
 
 /** fetch wraps the system error in `cause`. */

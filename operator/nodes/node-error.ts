@@ -32,12 +32,12 @@ export class NodeError extends Error {
   constructor(options: {
     status: number;
     code: string;
-    sentence: string;
+    message: string;
     reason?: string | undefined;
     retryAfterMs?: number | undefined;
     cause?: unknown;
   }) {
-    super(options.sentence, options.cause === undefined ? undefined : { cause: options.cause });
+    super(options.message, options.cause === undefined ? undefined : { cause: options.cause });
     this.status = options.status;
     this.code = options.code;
     this.reason = options.reason;
@@ -46,8 +46,8 @@ export class NodeError extends Error {
 }
 
 /** An error of the client itself. */
-export function clientError(code: ClientErrorCode, sentence: string, more: { retryAfterMs?: number; cause?: unknown } = {}): NodeError {
-  return new NodeError({ status: 0, code, sentence, ...more });
+export function clientError(code: ClientErrorCode, message: string, more: { retryAfterMs?: number; cause?: unknown } = {}): NodeError {
+  return new NodeError({ status: 0, code, message, ...more });
 }
 
 const nothingKnown = new Set([401, 403, 408, 409, 429, 502, 503, 504]);

@@ -43,17 +43,17 @@ export function oldFormNotice({ spec }: Pick<Room, 'spec'>): string | undefined 
 }
 
 /** Parses the spec of a Room, which may be older than the schema and its rules. */
-export function readSpec(room: Room): { spec: RoomSpec } | { sentence: string } {
+export function readSpec(room: Room): { spec: RoomSpec } | { message: string } {
   const parsed = roomSpecSchema.safeParse(inCurrentForm(room.spec ?? {}));
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     const where = ['spec', ...(issue?.path ?? [])].join('.');
-    return { sentence: `${where} does not match the CRD: ${issue?.message ?? 'it is invalid'}.` };
+    return { message: `${where} does not match the CRD: ${issue?.message ?? 'it is invalid'}.` };
   }
   const spec = parsed.data;
-  if (!isValidId(roomIdOf(room))) return { sentence: `${roomIdOf(room)} is not a valid room id; set spec.roomId.` };
+  if (!isValidId(roomIdOf(room))) return { message: `${roomIdOf(room)} is not a valid room id; set spec.roomId.` };
   const double = doubleName(spec.peers) ?? doubleName(spec.components);
-  return double === undefined ? { spec } : { sentence: `The name ${double} is declared twice.` };
+  return double === undefined ? { spec } : { message: `The name ${double} is declared twice.` };
 }
 
 function doubleName(items: readonly { name: string }[] | undefined): string | undefined {

@@ -35,7 +35,7 @@ export type ComponentEnd = 'finished' | 'crashed' | 'removed';
 export type Observed = Readonly<{
   room: Stored<Room>;
   roomId: string;
-  spec: { spec: RoomSpec } | { sentence: string };
+  spec: { spec: RoomSpec } | { message: string };
   /** Limited to fields that match the schema. */
   status: RoomStatus;
   finalized: boolean;

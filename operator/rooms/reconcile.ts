@@ -38,7 +38,7 @@ type Accepted = { observed: Observed; cluster: Cluster; spec: Spec };
 const steps: Readonly<Record<string, (observed: Observed) => Decision | undefined>> = {
   deleteRoom: (observed) => (observed.room.metadata.deletionTimestamp === undefined ? undefined : deletion(observed)),
   rejectInvalidSpec: (observed) =>
-    'sentence' in observed.spec ? rejected(observed, { reason: 'InvalidSpec', message: observed.spec.sentence }) : undefined,
+    'message' in observed.spec ? rejected(observed, { reason: 'InvalidSpec', message: observed.spec.message }) : undefined,
   keepTerminalPhase: (observed) => (isTerminal(observed) ? settled(observed) : undefined),
   rejectWithoutCluster: (observed) => ('reason' in observed.cluster ? rejected(observed, observed.cluster) : undefined),
   rejectConflictingId: (observed) => (observed.conflictsWith === undefined ? undefined : conflicting(observed, observed.conflictsWith)),
@@ -56,7 +56,7 @@ export function reconcile(observed: Observed): Decision {
 /** @throws TypeError before the steps that reject the Room */
 function accepted(observed: Observed): Accepted {
   const { cluster, spec } = observed;
-  if ('reason' in cluster || 'sentence' in spec) throw new TypeError('The Room is not accepted');
+  if ('reason' in cluster || 'message' in spec) throw new TypeError('The Room is not accepted');
   return { observed, cluster, spec: spec.spec };
 }
 

@@ -36,7 +36,7 @@ export class Installed {
   readonly #pageUrl: string;
   /** kubectl in the namespace. @throws with its message */
   readonly kubectl: (...args: string[]) => Promise<string>;
-  /** Answers of nodes that are not as openapi.json says, a sentence each. */
+  /** Answers of nodes that are not as openapi.json says, one message each. */
   readonly #problems = new Set<string>();
 
   private constructor(cluster: Cluster, certificates: Certificates, namespace: string, pageUrl: string) {

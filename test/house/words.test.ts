@@ -14,7 +14,7 @@ const inNames: readonly (readonly [words: RegExp, instead: string])[] = [
   [/[sS]urroundings/, '…Context'],
   [/World$/, '…Deps'],
   [/Wish(?:es|ed)?(?=[A-Z]|$)|^wish(?:es|ed)?$/, 'desired… or …Preferences'],
-  [/(?<=[a-z])Sentence/, '…Message'],
+  [/^sentences?$|(?<=[a-z])Sentence/, 'message, …Message'],
   [/[tT]elephone(?!Event|-event)/, 'user agent, or phone'],
   [/^[dD]oubt(?:s|ed|ing)?(?=[A-Z]|$)/, 'suspect; failure detector, probe'],
   [/[rR]ehears/, 'dryRun…'],
@@ -87,21 +87,21 @@ function violations(path: string, source: string): string[] {
       ? []
       : inNames.flatMap(([words, instead]) => (words.test(name) ? [`${path}: ${name}: say ${instead}`] : [])),
   );
-  const said = [...source.matchAll(text)].flatMap(([, , sentence = '']) =>
-    inTexts.flatMap(([words, instead]) => (words.test(sentence) ? [`${path}: "${sentence}": say ${instead}`] : [])),
+  const texts = [...source.matchAll(text)].flatMap(([, , message = '']) =>
+    inTexts.flatMap(([words, instead]) => (words.test(message) ? [`${path}: "${message}": say ${instead}`] : [])),
   );
-  return [...named, ...said];
+  return [...named, ...texts];
 }
 
 describe('The words of the glossary', () => {
-  it('are those of names, log lines, errors and test names', () => {
+  it('are used in names, log lines, errors and test names', () => {
     assert.deepEqual(
       files.flatMap(({ path, text: source }) => violations(path, source)),
       [],
     );
   });
 
-  it('are asked for where others stand', () => {
+  it('are named for each word that is not used', () => {
     const bad =
       "const mostTries = 3;\nclass A {\n  #retryPatience = 1;\n  trackWishes(): void {}\n}\nlog.warn({ id }, 'nobody came');\nnew ServiceError('x', `It is given up`);";
     assert.deepEqual(violations('node/left-over-world.ts', bad).length, 6);

@@ -204,7 +204,7 @@ test('each chart value is set in one of the tested sets', () => {
   assert.deepEqual(unset, ['operator.image.digest', 'node.image.tag']);
 });
 
-const refused: Record<string, [values: Values, sentence: RegExp]> = {
+const refused: Record<string, [values: Values, message: RegExp]> = {
   'an unknown name': [{ nodes: {} }, /at '': additional properties 'nodes' not allowed/],
   'a misspelt name': [{ operator: { imagee: {} } }, /at '\/operator': additional properties 'imagee' not allowed/],
   'a string for a number': [{ operator: { replicas: 'many' } }, /at '\/operator\/replicas': got string, want integer/],
@@ -251,12 +251,12 @@ const refused: Record<string, [values: Values, sentence: RegExp]> = {
   'an uninstall timeout of zero': [{ uninstall: { timeoutSeconds: 0 } }, /uninstall\/timeoutSeconds': minimum: got 0, want 1/],
 };
 
-for (const [name, [values, sentence]] of Object.entries(refused)) {
+for (const [name, [values, message]] of Object.entries(refused)) {
   test(`an invalid value is rejected before any change: ${name}`, async () => {
     const [flags, input] = given(values);
     const { code, stdout, stderr } = await helm(['template', 'rooms', chartFolder, '--namespace', 'media', ...flags], input);
     assert.equal(code, 1);
-    assert.match(stderr, sentence);
+    assert.match(stderr, message);
     assert.equal(stdout, '');
   });
 }

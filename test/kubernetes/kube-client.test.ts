@@ -53,7 +53,7 @@ describe('A Kubernetes client', () => {
 
   it('rejects with the message of the API server for unknown fields and invalid values', async (t) => {
     const client = await ready(t);
-    const refused = (sentence: RegExp) => (error: unknown) => error instanceof KubeError && sentence.test(error.message);
+    const refused = (message: RegExp) => (error: unknown) => error instanceof KubeError && message.test(error.message);
     await assert.rejects(
       client.apply(widgets, { ...widget('wrong'), spec: { size: 1, colour: 'red' } }),
       refused(/\.spec\.colour: field not declared in schema/),

@@ -288,13 +288,13 @@ describe('A Room', () => {
         },
       );
     await eventually(() => `the old objects are accepted: ${refused}`, isTaken);
-    for (const [name, sentence] of Object.entries({
+    for (const [name, message] of Object.entries({
       'old-kind': /spec\.maxPeers does not match the CRD/,
       'old.name': /old\.name is not a valid room id/,
       'old-twice': /The name ann is declared twice/,
     })) {
       const wrong = await fixture.waitFor(name, (each) => condition(each, 'Accepted')?.reason === 'InvalidSpec');
-      assert.match(condition(wrong, 'Ready').message, sentence);
+      assert.match(condition(wrong, 'Ready').message, message);
     }
     await fixture.server.apply(roomDefinition);
     assert.equal((await fixture.server.kubectl(['delete', 'mroom', 'old-kind', 'old.name', 'old-twice', '--timeout=50s'])).code, 0);

@@ -51,7 +51,7 @@ test('invalid requests are rejected in the documented order, each with its messa
   await symlink('../outside.ogg', join(resources, sources, 'link.ogg'));
   const invalid = 'Invalid file path: it has to stay inside file_component_sources';
   const file = (filePath: unknown) => ({ type: 'file', options: { filePath } });
-  for (const [room, body, status, sentence] of [
+  for (const [room, body, status, message] of [
     ['none', undefined, 400, 'Expected a JSON body'],
     ['none', {}, 400, 'Required field type is missing'],
     ['none', { type: 'rtsp' }, 400, 'Invalid component type: expected one of hls, recording, sip, file, got: "rtsp"'],
@@ -68,7 +68,7 @@ test('invalid requests are rejected in the documented order, each with its messa
     ['r', file('long.ogg\0.ogg'), 400, invalid],
   ] as const) {
     const answer = await api.post(`/room/${room}/component`, body);
-    assert.deepEqual([answer.status, answer.body.errors], [status, sentence], JSON.stringify(body));
+    assert.deepEqual([answer.status, answer.body.errors], [status, message], JSON.stringify(body));
   }
   assert.deepEqual((await api.get('/room/r')).body.data.components, []);
 });

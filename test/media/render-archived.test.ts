@@ -134,8 +134,8 @@ test('a cancelled rendering, or one of a killed node, leaves only its failure', 
 test('missing storage, a missing recording and a too small disk are reported with one clear message each', async (t) => {
   const bare = await startNode(t);
   const refused = await bare.api.post(`/recording/${id}/render`);
-  const sentence = `Recording ${id} exists on no node, and server-wide S3 storage is not configured`;
-  assert.deepEqual([refused.status, refused.body.code, refused.body.errors], [404, 'not_found', sentence]);
+  const message = `Recording ${id} exists on no node, and server-wide S3 storage is not configured`;
+  assert.deepEqual([refused.status, refused.body.code, refused.body.errors], [404, 'not_found', message]);
   const disk = smallDisk(t, '2m');
   if (disk === undefined) return;
   const s3 = await startS3Server(t);

@@ -125,9 +125,9 @@ test('if nothing can be rendered, there is a message, an exit code and no file',
     [[folder, '--layout', 'x'], /^Expected layout to be one of grid, speaker, single/],
     [[folder, '--other', 'x'], /--other/],
   ] as const) {
-    const [usage, sentence] = await outputOf(args);
+    const [usage, message] = await outputOf(args);
     assert.equal(usage, 2, args.join(' '));
-    assert.match(sentence, expected instanceof RegExp ? expected : new RegExp(expected));
+    assert.match(message, expected instanceof RegExp ? expected : new RegExp(expected));
   }
   for (const [content, expected] of [
     ['{', 'report.json is not valid JSON'],
@@ -136,9 +136,9 @@ test('if nothing can be rendered, there is a message, an exit code and no file',
     [await readFile(join((await makeRecording(t, [])).folder, 'report.json')), 'The recording has no playable track'],
   ] as const) {
     await writeFile(join(folder, 'report.json'), content);
-    const [end, sentence] = await outputOf([folder, '--output', output]);
+    const [end, message] = await outputOf([folder, '--output', output]);
     assert.equal(end, 1);
-    assert.match(sentence, expected instanceof RegExp ? expected : new RegExp(expected));
+    assert.match(message, expected instanceof RegExp ? expected : new RegExp(expected));
   }
   assert.deepEqual(await readdir(out), []);
 });

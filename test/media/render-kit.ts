@@ -36,7 +36,7 @@ export async function rendered(t: TestContext, folder: string, layout: 'grid' | 
     log: silentLog(),
     signal: t.signal,
     onProgress: () => {},
-    onProblem: (sentence) => problems.push(sentence),
+    onProblem: (message) => problems.push(message),
   });
   return { path: output, duration, problems };
 }

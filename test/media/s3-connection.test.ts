@@ -35,8 +35,8 @@ test('a connection that breaks before the response is retried for reads and repo
     proxy.next('cut');
     assert.deepEqual(await asked(run), [method, method]);
     proxy.next('cut', 'cut');
-    const sentence = { name: 'StorageError', fault: 'failed', message: 'The connection to S3 was lost' };
-    assert.deepEqual(await asked(() => assert.rejects(run(), sentence)), [method, method]);
+    const message = { name: 'StorageError', fault: 'failed', message: 'The connection to S3 was lost' };
+    assert.deepEqual(await asked(() => assert.rejects(run(), message)), [method, method]);
   }
 
   proxy.next('cut');

@@ -30,7 +30,7 @@ test('a recording with its own keys is uploaded after its room; webhook and sock
   const { api } = node;
   const socket = await watchEvents(t, node);
   await api.post('/room', { roomId: 'r', webhookUrl: receiver.url });
-  for (const [options, sentence] of [
+  for (const [options, message] of [
     [{ credentials: { bucket: 'bkt' } }, 'Required field credentials.accessKeyId is missing'],
     [{ pathPrefix: 'x' }, 'pathPrefix requires credentials'],
     [{ credentials: { ...s3.place, pathPrefix: 'x' }, pathPrefix: 'y' }, 'pathPrefix is set twice'],
@@ -40,7 +40,7 @@ test('a recording with its own keys is uploaded after its room; webhook and sock
     ],
   ] as const) {
     const { status, body } = await api.post('/room/r/component', { type: 'recording', options });
-    assert.deepEqual([status, body.errors], [400, sentence]);
+    assert.deepEqual([status, body.errors], [400, message]);
   }
   const recorder = await addComponent(api, 'recording', { credentials: s3.place, pathPrefix: 'tenant//a' });
   const { bucket, endpoint } = s3.place;
@@ -114,8 +114,8 @@ test('a node with a storage rejects others, and serves and deletes recordings in
     [{ pathPrefix: 'x' }, 'path prefix'],
   ] as const) {
     const { status, body } = await api.post('/room/r/component', { type: 'recording', options });
-    const sentence = `Conflicting S3 ${what} supplied via environment variables and the REST API. Overrides on existing values are disallowed`;
-    assert.deepEqual([status, body.errors], [400, sentence]);
+    const message = `Conflicting S3 ${what} supplied via environment variables and the REST API. Overrides on existing values are disallowed`;
+    assert.deepEqual([status, body.errors], [400, message]);
   }
   const recorder = await addComponent(api, 'recording');
   await addComponent(api, 'file', { filePath: 'tone.ogg' });

@@ -24,7 +24,7 @@ test('a persistent stream is uploaded while it runs, reported after its room, an
   const { api } = node;
   const socket = await watchEvents(t, node);
   await api.post('/room', { roomId: 'r', webhookUrl: receiver.url });
-  for (const [options, sentence] of [
+  for (const [options, message] of [
     [{ s3: s3.place }, 'Option s3 requires persistent: true, because other streams are not stored'],
     [
       { s3: s3.place, persistent: true },
@@ -32,7 +32,7 @@ test('a persistent stream is uploaded while it runs, reported after its room, an
     ],
   ] as const) {
     const { status, body } = await api.post('/room/r/component', { type: 'hls', options });
-    assert.deepEqual([status, body.errors], [400, sentence]);
+    assert.deepEqual([status, body.errors], [400, message]);
   }
   await api.post('/room/r/component', { type: 'file', options: { filePath: 'green.h264' } });
   const { body: made } = await postWhenIdle(api, '/room/r/component', { type: 'hls', options: { ...small, persistent: true } });

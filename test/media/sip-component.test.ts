@@ -148,7 +148,7 @@ test('invalid calls are rejected with a message', async (t) => {
   const answer = await api.post(`/sip/r/${id}/call`, { phoneNumber: number });
   assert.deepEqual([answer.status, answer.body.code], [503, 'unavailable']);
 
-  for (const [options, sentence] of [
+  for (const [options, message] of [
     [{}, 'Required field registrarCredentials is missing'],
     [
       { registrarCredentials: { address: 'a b', username: 'u', password: 'p' } },
@@ -161,8 +161,8 @@ test('invalid calls are rejected with a message', async (t) => {
   ] as const) {
     const { status, body } = await api.post('/room/r/component', { type: 'sip', options });
     assert.equal(status, 400);
-    if (typeof sentence === 'string') assert.equal(body.errors, sentence);
-    else assert.match(body.errors, sentence);
+    if (typeof message === 'string') assert.equal(body.errors, message);
+    else assert.match(body.errors, message);
     assert.doesNotMatch(body.errors, /hidden word/);
   }
 });
@@ -174,8 +174,8 @@ test('components and calls beyond the CPU budget are rejected with the reason, i
   const callee = await called(id);
   const path = `/sip/r/${id}/call`;
   const full = await api.post(path, { phoneNumber: number });
-  const sentence = 'This node has no capacity for one more phone call: 0.03 cores are required, and 0.13 of 0.15 are reserved';
-  assert.deepEqual([full.status, full.body], [503, { errors: sentence, code: 'unavailable' }]);
+  const message = 'This node has no capacity for one more phone call: 0.03 cores are required, and 0.13 of 0.15 are reserved';
+  assert.deepEqual([full.status, full.body], [503, { errors: message, code: 'unavailable' }]);
   await owner.node.parts.rooms.createRoom({ roomId: 's' });
   const registrarCredentials = { address: `127.0.0.1:${kamailio.port}`, ...account };
   const other = await api.post('/room/s/component', { type: 'sip', options: { registrarCredentials } });

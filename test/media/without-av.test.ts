@@ -15,10 +15,10 @@ test('without node-av, hls, sip and rendering are rejected with one message; fil
     return { status, errors: body.errors, id: body.data?.id as string | undefined };
   };
   const registrarCredentials = { address: '127.0.0.1', username: 'a', password: 'b' };
-  const sentence = (type: string) =>
+  const messageOf = (type: string) =>
     `Components of type ${type} require the optional dependency node-av, which is not installed on this node`;
-  assert.deepEqual(await post('hls'), { status: 400, errors: sentence('hls'), id: undefined });
-  assert.deepEqual(await post('sip', { registrarCredentials }), { status: 400, errors: sentence('sip'), id: undefined });
+  assert.deepEqual(await post('hls'), { status: 400, errors: messageOf('hls'), id: undefined });
+  assert.deepEqual(await post('sip', { registrarCredentials }), { status: 400, errors: messageOf('sip'), id: undefined });
   const recorder = await post('recording');
   assert.deepEqual([recorder.status, (await post('file', { filePath: 'tone.ogg' })).status], [201, 201]);
   assert.equal((await api.delete(`/room/r/component/${recorder.id}`)).status, 204);

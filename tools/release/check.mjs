@@ -16,7 +16,7 @@ const grave = /** @type {const} */ (['high', 'critical']);
 
 /**
  * @param {string} output of `npm audit --json`
- * @returns {{ stops: boolean, sentence: string }}
+ * @returns {{ stops: boolean, message: string }}
  * @throws {SetupError} if the registry returned no result
  */
 export function auditVerdict(output) {
@@ -36,10 +36,10 @@ export function auditVerdict(output) {
   }
   const found = Object.entries(counts).filter(([kind, count]) => kind !== 'total' && count > 0);
   const stops = grave.some((kind) => (counts[kind] ?? 0) > 0);
-  if (found.length === 0) return { stops, sentence: 'The released packages have no known vulnerability.' };
+  if (found.length === 0) return { stops, message: 'The released packages have no known vulnerability.' };
   return {
     stops,
-    sentence: `The released packages have known vulnerabilities: ${found.map(([kind, count]) => `${count} ${kind}`).join(', ')}.`,
+    message: `The released packages have known vulnerabilities: ${found.map(([kind, count]) => `${count} ${kind}`).join(', ')}.`,
   };
 }
 
@@ -57,9 +57,9 @@ async function writeBills() {
 async function audit() {
   const args = ['audit', '--omit=dev', '--json'];
   const { output } = await step('checking for known vulnerabilities', () => run('npm', args, { cwd: root, deadline: auditTimeoutMs }));
-  const { stops, sentence } = auditVerdict(output);
-  if (stops) throw new SetupError(sentence, 'update the packages that this lists: npm audit --omit=dev');
-  console.log(sentence);
+  const { stops, message } = auditVerdict(output);
+  if (stops) throw new SetupError(message, 'update the packages that this lists: npm audit --omit=dev');
+  console.log(message);
 }
 
 /**

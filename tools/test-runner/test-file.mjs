@@ -98,7 +98,7 @@ export async function runTestFile({ file, testTimeout, fileTimeout, env, ownNetw
 function result(name, code, outcome, secrets, output) {
   const search = new SecretLeakScanner(readSecrets(secrets));
   search.scan(output);
-  const printed = search.found().map((sentence) => `${name}: ${sentence}`);
+  const printed = search.found().map((message) => `${name}: ${message}`);
   const { counts, failures } = readOutcome(outcome);
   const { passed = 0, cancelled = 0, skipped = 0, todo = 0 } = counts;
   // node:test reports a failed hook of a file or suite, but neither counts it nor sets an exit code.

@@ -94,6 +94,6 @@ async function* beginning(file: FileHandle): AsyncGenerator<Buffer> {
   }
 }
 
-function refuse(sentence: string, option = 'filePath'): ServiceError {
-  return new ServiceError('bad_request', sentence, { field: `options.${option}` });
+function refuse(message: string, option = 'filePath'): ServiceError {
+  return new ServiceError('bad_request', message, { field: `options.${option}` });
 }

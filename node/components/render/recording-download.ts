@@ -37,8 +37,8 @@ export type ArchivedOptions = {
 
 type Going = {
   signal: AbortSignal;
-  /** S3 failed and is retried; `sentence` is the message. */
-  onWait: (sentence: string) => void;
+  /** Called with the error each time S3 fails; the request is retried. */
+  onWait: (message: string) => void;
 };
 
 export class RecordingDownloader {

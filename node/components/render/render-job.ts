@@ -21,7 +21,7 @@ export type RenderJobOptions = RenderOptions & {
   plan: RenderPlan;
   /** Milliseconds that are rendered. */
   onProgress: (time: number) => void;
-  onProblem: (sentence: string) => void;
+  onProblem: (message: string) => void;
 };
 
 type Playing = VideoClip | AudioClip;

@@ -12,7 +12,7 @@ import { connectToParent } from '../process/child-ipc.ts';
 import { diskErrorMessage } from '../process/disk-error.ts';
 import { renderPlan } from './plan.ts';
 
-const sentence = z.string().max(1000);
+const message = z.string().max(1000);
 
 /** Absolute paths of the folder of the recording, and of the output file. */
 const commandSchema = renderOptionsSchema.extend({ type: z.literal('start'), folder: z.string().max(4096), output: z.string().max(4096) });
@@ -23,9 +23,9 @@ export const renderReportSchema = z.discriminatedUnion('type', [
   /** `time` of about `length` milliseconds is rendered; `length` is null while unknown. */
   z.strictObject({ type: z.literal('progress'), time: z.number().min(0), length: z.number().min(0).nullable() }),
   /** A part of the recording is missing in the output. */
-  z.strictObject({ type: z.literal('problem'), sentence }),
+  z.strictObject({ type: z.literal('problem'), message }),
   z.strictObject({ type: z.literal('done'), duration: z.number().min(0) }),
-  z.strictObject({ type: z.literal('failed'), sentence }),
+  z.strictObject({ type: z.literal('failed'), message }),
 ]);
 export type RenderReport = z.infer<typeof renderReportSchema>;
 
@@ -39,7 +39,7 @@ export async function render(): Promise<void> {
   let problems = 0;
   const tell = (text: string) => {
     problems += 1;
-    if (problems <= maxRenderProblems) send({ type: 'problem', sentence: text.slice(0, 1000) });
+    if (problems <= maxRenderProblems) send({ type: 'problem', message: text.slice(0, 1000) });
   };
   const run = async (command: RenderCommand) => {
     const report = await readReport(command.folder);
@@ -55,7 +55,7 @@ export async function render(): Promise<void> {
     send({ type: 'done', duration: await RenderJob.run({ ...command, plan, onProgress, onProblem: tell }) });
   };
   const { send } = connectToParent<typeof commandSchema, RenderReport>(commandSchema, (command) => {
-    run(command).catch((error: unknown) => send({ type: 'failed', sentence: diskErrorMessage(error) }));
+    run(command).catch((error: unknown) => send({ type: 'failed', message: diskErrorMessage(error) }));
   });
 }
 

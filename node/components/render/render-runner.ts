@@ -14,8 +14,8 @@ export type RenderOptions = Omit<RenderCommand, 'type'> & {
   log: Log;
   /** Called at most twice a second with the rendered milliseconds and the approximate total; null while unknown. */
   onProgress: (time: number, length: number | null) => void;
-  /** A part of the recording is missing in the output; `sentence` is the message. */
-  onProblem: (sentence: string) => void;
+  /** Called for each part of the recording that is missing in the output. */
+  onProblem: (message: string) => void;
   /** Cancels the rendering. */
   signal: AbortSignal;
 };
@@ -34,9 +34,9 @@ export async function render({ log, onProgress, onProblem, signal, lowPriority =
   const result = Promise.withResolvers<number>();
   const hear = (report: RenderReport) => {
     if (report.type === 'progress') onProgress(report.time, report.length);
-    else if (report.type === 'problem') onProblem(report.sentence);
+    else if (report.type === 'problem') onProblem(report.message);
     else if (report.type === 'done') result.resolve(report.duration);
-    else result.reject(new ServiceError('bad_request', report.sentence));
+    else result.reject(new ServiceError('bad_request', report.message));
   };
   const child = new ComponentProcess<RenderCommand, RenderReport>({
     log,

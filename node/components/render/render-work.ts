@@ -41,8 +41,8 @@ export async function workOn(job: Job, { log, uploads, archived, onLeaves }: Ren
   const began = performance.now();
   const going = {
     signal: job.ending.signal,
-    onWait: (sentence: string) => {
-      job.waitsFor = sentence;
+    onWait: (message: string) => {
+      job.waitsFor = message;
     },
   };
   if (job.archived) {
@@ -78,8 +78,8 @@ function renderFiles(job: Job, log: Log): Promise<number> {
     onProgress: (time, whole) => {
       job.progress = whole === null || whole === 0 ? 0 : Math.min(1, time / whole);
     },
-    onProblem: (sentence) => {
-      if (job.problems.length < maxRenderProblems) job.problems.push(sentence.slice(0, maxReasonLength));
+    onProblem: (message) => {
+      if (job.problems.length < maxRenderProblems) job.problems.push(message.slice(0, maxReasonLength));
     },
   });
 }

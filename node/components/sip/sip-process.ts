@@ -7,8 +7,8 @@ import { entry, trackCommands, trackReports } from '../process/track-messages.ts
 import type { SipUserAgent } from './agent/agent.ts';
 import {
   callId,
+  messageText,
   phoneNumber,
-  sentence,
   type UserAgentSettings,
   userAgentReports,
   userAgentSettingsSchema,
@@ -39,7 +39,7 @@ export const sipReportSchema = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('done'),
     request,
-    problem: z.strictObject({ code: z.enum(['bad_request', 'not_found', 'conflict', 'unavailable']), message: sentence }).optional(),
+    problem: z.strictObject({ code: z.enum(['bad_request', 'not_found', 'conflict', 'unavailable']), message: messageText }).optional(),
   }),
 ]);
 export type SipReport = z.infer<typeof sipReportSchema>;

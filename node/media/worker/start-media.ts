@@ -16,7 +16,7 @@ export type MediaContext = Pick<FeatureContext, 'log' | 'metrics' | 'closers'> &
   members: { readonly accepting: boolean };
 };
 
-/** @throws Error with one sentence */
+/** @throws Error with a readable message */
 export async function startMedia({ webrtc, hot, announced, members, log, metrics, closers }: MediaContext): Promise<MediaWorkerPool> {
   const { listenIp, basePort, workers, turn } = webrtc;
   const media = await startMediaWorkerPool({

@@ -37,7 +37,7 @@ export type MediaWorkerPoolOptions = {
 
 /**
  * Starts the workers. Resolves when all of them listen.
- * @throws Error with one sentence if workers cannot be started or ports are in use; all processes have ended then.
+ * @throws Error with a readable message if workers cannot be started or ports are in use; all processes have ended then.
  */
 export async function startMediaWorkerPool(options: MediaWorkerPoolOptions): Promise<MediaWorkerPool> {
   logMediasoup(options.log);

@@ -37,10 +37,10 @@ export class ApiTokens {
   }
 
   /** The error for a request without a correct token. */
-  refusal(address: string, sentence: string): ServiceError {
+  refusal(address: string, message: string): ServiceError {
     const wait = this.#failures.take(networkOf(address));
     if (wait > 0) return new ServiceError('too_many_requests', 'Too many requests with a wrong token', { retryAfter: wait });
-    return new ServiceError('invalid_token', sentence);
+    return new ServiceError('invalid_token', message);
   }
 
   /**

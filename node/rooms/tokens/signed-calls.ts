@@ -101,14 +101,14 @@ export class SignedCalls {
     this.#nonces.set(nonce, now + remembered);
   }
 
-  #refuse(client: string, sentence: string): never {
-    throw this.#options.tokens.refusal(client, sentence);
+  #refuse(client: string, message: string): never {
+    throw this.#options.tokens.refusal(client, message);
   }
 }
 
 /** For a client that has the token, or replays a request of one: not a failed attempt. */
-function invalid(sentence: string): ServiceError {
-  return new ServiceError('invalid_token', sentence);
+function invalid(message: string): ServiceError {
+  return new ServiceError('invalid_token', message);
 }
 
 /** True if an Authorization value is a signature. */

@@ -7,8 +7,8 @@ export type StorageErrorKind = 'refused' | 'missing' | 'failed';
 export class StorageError extends Error {
   readonly fault: StorageErrorKind;
 
-  constructor(fault: StorageErrorKind, sentence: string) {
-    super(sentence);
+  constructor(fault: StorageErrorKind, message: string) {
+    super(message);
     this.name = 'StorageError';
     this.fault = fault;
   }
@@ -50,8 +50,8 @@ export function storageError(error: unknown, bucket: string): unknown {
   if (isConnectionReset(error)) return new StorageError('failed', 'The connection to S3 was lost');
   if (word !== undefined && timeouts.has(word)) return new StorageError('failed', 'S3 did not respond in time');
   if (status === undefined) return new StorageError('failed', `S3 cannot be reached${word === undefined ? '' : ` (${word})`}`);
-  const sentence = `S3 responded with ${status}${word === undefined ? '' : ` (${word})`}`;
-  return new StorageError(status >= 300 && status < 500 && !passing.has(status) ? 'refused' : 'failed', sentence);
+  const message = `S3 responded with ${status}${word === undefined ? '' : ` (${word})`}`;
+  return new StorageError(status >= 300 && status < 500 && !passing.has(status) ? 'refused' : 'failed', message);
 }
 
 /** True if the connection closed before a response: the request may have been executed or not. */

@@ -102,13 +102,13 @@ const senseless = /^failed to create typed (patch|live) object/;
 export function toStatusError(requestInfo: RequestInfo, status: number, json: unknown, retryAfter: string | undefined): KubeError {
   const returned = statusSchema.safeParse(json).data;
   if (status === 500 && !returned?.reason && senseless.test(returned?.message ?? ''))
-    return new KubeError({ status: 422, reason: 'Invalid', message: sentence(requestInfo, 422, returned).slice(0, maxMessageLength) });
+    return new KubeError({ status: 422, reason: 'Invalid', message: messageOf(requestInfo, 422, returned).slice(0, maxMessageLength) });
   const seconds = retryAfter !== undefined && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : returned?.details?.retryAfterSeconds;
   return new KubeError({
     status,
     // A missing object is reported by a Status, an unsupported path is not.
     reason: returned?.reason || (status === 404 ? 'NotServed' : String(status)),
-    message: sentence(requestInfo, status, returned).slice(0, maxMessageLength),
+    message: messageOf(requestInfo, status, returned).slice(0, maxMessageLength),
     retryAfterMs: seconds === undefined ? undefined : seconds * 1000,
   });
 }
@@ -123,7 +123,7 @@ export function describeRequest({ verb, resource, name, namespace }: RequestInfo
   return `${verb} ${resource.kind}${where && ` ${where}`}`;
 }
 
-function sentence(requestInfo: RequestInfo, status: number, returned: z.infer<typeof statusSchema> | undefined): string {
+function messageOf(requestInfo: RequestInfo, status: number, returned: z.infer<typeof statusSchema> | undefined): string {
   // A rejection of a Secret may quote its content, so only field names are included.
   if (requestInfo.resource.kind === 'Secret' && [400, 415, 422, 500].includes(status)) {
     const fields = returned?.details?.causes?.flatMap(({ field }) => field ?? []) ?? [];

@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { jsonOf, problemOfAnswer } from './openapi.ts';
 
 type Exchange = { request: IncomingMessage; response: ServerResponse & { locals?: { trace?: { route?: string } } } };
-type Problem = { port: number; sentence: string };
+type Problem = { port: number; message: string };
 
 /** Maximum size of a checked body in bytes; of a larger response only the status is checked. */
 const maxBodyBytes = 4 * 1024 * 1024;
@@ -47,8 +47,8 @@ subscribe('http.server.response.finish', (message) => {
   const { statusCode: status } = response;
   const answer = { method, path, ...(trace.route !== undefined && { template: trace.route }), status };
   const chunks = bodies.get(response);
-  const sentence = chunks && problemOfAnswer({ ...answer, body: method === 'HEAD' ? undefined : bodyOf(response, chunks) });
-  if (sentence !== undefined) reportProblem({ port: request.socket.localPort ?? 0, sentence });
+  const problem = chunks && problemOfAnswer({ ...answer, body: method === 'HEAD' ? undefined : bodyOf(response, chunks) });
+  if (problem !== undefined) reportProblem({ port: request.socket.localPort ?? 0, message: problem });
 });
 
 /** Fails if the node at this port sent an undocumented response since the last check. */
@@ -56,7 +56,7 @@ export function assertDocumented(port: number): void {
   const found = problems.filter((problem) => problem.port === port);
   for (const problem of found) problems.splice(problems.indexOf(problem), 1);
   assert.deepEqual(
-    found.map(({ sentence }) => sentence),
+    found.map(({ message }) => message),
     [],
     'responses of the node violate openapi.json',
   );
@@ -70,7 +70,7 @@ export function assertNoneMarked(output: string): void {
 
 /** Prints every problem from now on. */
 export function printProblems(): void {
-  reportProblem = ({ sentence }) => void process.stderr.write(`${problemMark}${sentence}\n`);
+  reportProblem = ({ message }) => void process.stderr.write(`${problemMark}${message}\n`);
 }
 
 function isJson(response: ServerResponse): boolean {

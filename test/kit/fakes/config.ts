@@ -61,7 +61,7 @@ export class TestHot implements ReloadableConfigView {
   constructor(changes: Partial<ReloadableSettings> = {}) {
     const apiTokens = [{ name: 'development', token: 'development', scope: 'admin' as const }];
     const settled = mergeLayers([defaultLayer({ apiTokens, avMaxCpu: 1.5 })]);
-    if ('errors' in settled) throw new Error(settled.errors.map(({ sentence }) => sentence).join('; '));
+    if ('errors' in settled) throw new Error(settled.errors.map(({ message }) => message).join('; '));
     this.current = { ...settled.settings, ...changes };
   }
 

@@ -41,7 +41,7 @@ export class PrintedSecrets {
     const found = texts.flatMap(({ who, text }) => {
       const search = new SecretLeakScanner(secrets);
       search.scan(text);
-      return search.found().map((sentence) => `${who}: ${sentence}`);
+      return search.found().map((message) => `${who}: ${message}`);
     });
     if (found.length > 0) throw new Error(`The output contains secrets:\n${found.join('\n')}`);
   }

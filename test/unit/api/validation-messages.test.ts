@@ -13,7 +13,7 @@ const schema = z.strictObject({
   one: z.union([z.literal('a'), z.null()]),
 });
 const good = { name: 'ab', size: 1, list: [], own: 'x', rule: 'x', one: null };
-const sentence = (input: unknown) => {
+const messageOf = (input: unknown) => {
   const { error } = schema.safeParse(input);
   assert.ok(error);
   return validationMessage(error, input, 'data');
@@ -35,12 +35,12 @@ for (const [change, expected] of [
   [{ more: 1 }, 'Unknown field more'],
 ] as const) {
   test(`${JSON.stringify(change)} is reported as: ${expected}`, () => {
-    assert.equal(sentence({ ...good, ...change }), expected);
+    assert.equal(messageOf({ ...good, ...change }), expected);
   });
 }
 
 test('a non-object input is reported as such', () => {
-  assert.equal(sentence(5), 'Expected data to be an object, got: 5');
+  assert.equal(messageOf(5), 'Expected data to be an object, got: 5');
 });
 
 test('values of secret fields are hidden at any depth', () => {

@@ -58,7 +58,7 @@ describe('AnnouncedAddresses', () => {
     await announced.close();
   });
 
-  for (const [what, text, sentence] of [
+  for (const [what, text, message] of [
     ['is no address', 'http://x', /to hold at most 8 IP addresses or host names/],
     ['is not known to DNS', 'gone.example', /Expected DNS to resolve/],
   ] as const) {
@@ -67,7 +67,7 @@ describe('AnnouncedAddresses', () => {
       await writeFile(file, text);
       const announced = new AnnouncedAddresses({ announced: { file }, listenIp: '0.0.0.0' }, resolve);
       await announced.watch(times);
-      assert.match(announced.error ?? '', sentence);
+      assert.match(announced.error ?? '', message);
       assert.equal(announced.ready, false);
       const good = next(announced);
       await replace(file, '192.0.2.1');

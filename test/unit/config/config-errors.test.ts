@@ -160,11 +160,11 @@ const single: [Environment, string][] = [
 ];
 
 describe('an invalid configuration', () => {
-  for (const [env, sentence] of single) {
+  for (const [env, message] of single) {
     const name = Object.entries(env)
       .map((pair) => pair.join('=').slice(0, 60))
       .join(' ');
-    it(`has one error message: ${JSON.stringify(name)}`, async () => assert.deepEqual(await configErrors(env), [sentence]));
+    it(`has one error message: ${JSON.stringify(name)}`, async () => assert.deepEqual(await configErrors(env), [message]));
   }
 
   it('reports all errors at once', async () => {

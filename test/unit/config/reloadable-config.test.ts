@@ -328,13 +328,13 @@ describe('a reload', () => {
     const heard = observe(hot);
     const refusal = heard.refused();
     await replace(one, 'limits: {maxRooms: 2, maxRoom: 3}\n');
-    const sentence = `Expected ${one} to have only known names, got: limits.maxRoom`;
-    assert.equal(await refusal, sentence);
-    assert.deepEqual([hot.error, hot.current.limits.maxRooms, hot.files()[0]?.sha256], [sentence, 1, sha256(good)]);
+    const message = `Expected ${one} to have only known names, got: limits.maxRoom`;
+    assert.equal(await refusal, message);
+    assert.deepEqual([hot.error, hot.current.limits.maxRooms, hot.files()[0]?.sha256], [message, 1, sha256(good)]);
     const change = nextChange(hot);
     await replace(two, 'logLevel: debug\n');
     await change;
-    assert.deepEqual([hot.error, hot.current.limits.maxRooms, hot.current.logLevel], [sentence, 1, 'debug']);
+    assert.deepEqual([hot.error, hot.current.limits.maxRooms, hot.current.logLevel], [message, 1, 'debug']);
     const reloaded = heard.reloaded();
     await replace(one, good);
     await reloaded;

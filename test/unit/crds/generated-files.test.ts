@@ -41,7 +41,7 @@ describe('The definitions', () => {
     );
   });
 
-  it('have a sentence of one line for every rule', () => {
+  it('have a message of one line for every rule', () => {
     const messages = [...JSON.stringify(definitions).matchAll(/"rule":"(?:[^"\\]|\\.)*","message":"((?:[^"\\]|\\.)*)"/g)].map(
       ([, message]) => message ?? '',
     );

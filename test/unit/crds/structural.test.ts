@@ -67,7 +67,7 @@ describe('structural()', () => {
 describe('text()', () => {
   const word = limitedText(8, /^https?:\/\/[a-z]+$/, 'must be a word');
 
-  it('says its form as a rule with a sentence, not as a pattern, and bounds its length', () => {
+  it('validates its form by a rule with a message instead of a pattern, and bounds its length', () => {
     assert.deepEqual(made(word), {
       type: 'string',
       maxLength: 8,

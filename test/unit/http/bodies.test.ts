@@ -10,7 +10,7 @@ const cut = `"${'x'.repeat(99)}…`;
 test('every invalid field of a new room is rejected by name', async (context) => {
   const { api } = await startServer(context);
   const rule = 'roomId may contain only alphanumeric characters, hyphens and underscores';
-  const cases: [body: unknown, sentence: string, field: string | undefined][] = [
+  const cases: [body: unknown, message: string, field: string | undefined][] = [
     [{ roomId: 'a/b' }, `Cannot add room with id "a/b" - ${rule}`, 'roomId'],
     [{ roomId: '..' }, `Cannot add room with id ".." - ${rule}`, 'roomId'],
     [{ roomId: 'a\0b' }, `Cannot add room with id "a\\u0000b" - ${rule}`, 'roomId'],
@@ -39,9 +39,9 @@ test('every invalid field of a new room is rejected by name', async (context) =>
     [null, 'Expected the body to be an object, got: null', undefined],
     ['room', 'Expected the body to be an object, got: "room"', undefined],
   ];
-  for (const [json, sentence, field] of cases) {
+  for (const [json, message, field] of cases) {
     const { status, body } = await api.post('/room', json);
-    assert.deepEqual([status, body], [400, { errors: sentence, code: 'invalid_field', ...(field && { field }) }]);
+    assert.deepEqual([status, body], [400, { errors: message, code: 'invalid_field', ...(field && { field }) }]);
   }
 });
 
@@ -51,7 +51,7 @@ test('every invalid field of a peer, a patch and data is rejected by path', asyn
   const peer = '/room/r/peer';
   const webrtc = (options: unknown) => ({ type: 'webrtc', options });
   const permitted = 'options.permissions';
-  const cases: [path: string, body: unknown, sentence: string, field: string][] = [
+  const cases: [path: string, body: unknown, message: string, field: string][] = [
     [peer, {}, 'Required field type is missing', 'type'],
     [peer, { type: 'rtsp' }, 'Expected type to be "webrtc", got: "rtsp"', 'type'],
     [peer, webrtc(null), 'Expected options to be an object, got: null', 'options'],
@@ -87,9 +87,9 @@ test('every invalid field of a peer, a patch and data is rejected by path', asyn
     ['/room/r/data', { label: 'l', payload: 1, to: ['a', 7] }, 'Expected to[1] to be a string, got: 7', 'to[1]'],
     ['/room/r/data', { label: 'l', payload: 1, to: 'a' }, 'Expected to to be a list, got: "a"', 'to'],
   ];
-  for (const [path, json, sentence, field] of cases) {
+  for (const [path, json, message, field] of cases) {
     const { status, body } = await api.post(path, json);
-    assert.deepEqual([status, body], [400, { errors: sentence, code: 'invalid_field', field }]);
+    assert.deepEqual([status, body], [400, { errors: message, code: 'invalid_field', field }]);
   }
   const patch = await api.patch('/room/r', { videoCodec: 'vp8' });
   assert.deepEqual(patch.body, { errors: 'Unknown field videoCodec', code: 'invalid_field', field: 'videoCodec' });
@@ -102,7 +102,7 @@ test('a body that is not JSON, not UTF-8, too deep or of another type is rejecte
   const malformed = [400, 'malformed_json'] as const;
   const unsupported = [415, 'unsupported_media_type'] as const;
   const expected = 'Expected a body of content-type application/json';
-  const cases: [text: string | Uint8Array<ArrayBuffer>, headers: Record<string, string>, status: number, code: string, sentence: string][] =
+  const cases: [text: string | Uint8Array<ArrayBuffer>, headers: Record<string, string>, status: number, code: string, message: string][] =
     [
       ['{', json, ...malformed, 'The body is not valid JSON'],
       ['{"maxPeers": 01}', json, ...malformed, 'The body is not valid JSON'],
@@ -115,9 +115,9 @@ test('a body that is not JSON, not UTF-8, too deep or of another type is rejecte
       ['{}', { 'content-type': '' }, ...unsupported, expected],
       ['{}', { ...json, 'content-encoding': 'gzip' }, ...unsupported, 'Expected a body without content-encoding'],
     ];
-  for (const [text, headers, status, code, sentence] of cases) {
+  for (const [text, headers, status, code, message] of cases) {
     const answer = await api.request('POST', '/room', { text, headers });
-    assert.deepEqual([answer.status, answer.body], [status, { errors: sentence, code }]);
+    assert.deepEqual([answer.status, answer.body], [status, { errors: message, code }]);
   }
   assert.equal(
     (await api.request('POST', '/room', { text: '{}', headers: { 'content-type': 'Application/JSON; charset=UTF-8' } })).status,

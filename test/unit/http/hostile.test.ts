@@ -8,7 +8,7 @@ import { getRaw, parseRaw, sendRaw, startServer, token } from './server.ts';
 test('paths with invalid encoding, dots, NUL, Unicode or excessive length are rejected', async (context) => {
   const { server, rooms } = await startServer(context);
   const id = 'Expected roomId to be 1 to 128 alphanumeric characters, hyphens or underscores, got: ';
-  const cases: [path: string, status: number, sentence: string][] = [
+  const cases: [path: string, status: number, message: string][] = [
     ['/room/%zz', 400, 'The path has malformed percent-encoding'],
     ['/room/%', 400, 'The path has malformed percent-encoding'],
     ['/room/%ff', 400, 'The path has malformed percent-encoding'],
@@ -34,9 +34,9 @@ test('paths with invalid encoding, dots, NUL, Unicode or excessive length are re
     [`/${'x'.repeat(8000)}`, 404, 'There is nothing at this address'],
     [`/${'x'.repeat(17_000)}`, 431, 'The address and headers of the request are too long'],
   ];
-  for (const [path, status, sentence] of cases) {
+  for (const [path, status, message] of cases) {
     const answer = await getRaw(server, path);
-    assert.deepEqual([answer.status, answer.body.errors], [status, sentence], path.slice(0, 60));
+    assert.deepEqual([answer.status, answer.body.errors], [status, message], path.slice(0, 60));
     assert.match(answer.head, /content-type: application\/json/);
     assert.match(answer.head, /x-content-type-options: nosniff/);
   }

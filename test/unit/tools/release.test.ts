@@ -66,11 +66,11 @@ test('severe vulnerabilities block a release, others are reported, and a registr
   const report = (counts: object) => `npm warn something\n${JSON.stringify({ metadata: { vulnerabilities: counts } })}\n`;
   assert.deepEqual(auditVerdict(report({ low: 0, high: 0, total: 0 })), {
     stops: false,
-    sentence: 'The released packages have no known vulnerability.',
+    message: 'The released packages have no known vulnerability.',
   });
   assert.deepEqual(auditVerdict(report({ low: 2, high: 0, total: 2 })), {
     stops: false,
-    sentence: 'The released packages have known vulnerabilities: 2 low.',
+    message: 'The released packages have known vulnerabilities: 2 low.',
   });
   assert.equal(auditVerdict(report({ critical: 1, total: 1 })).stops, true);
   assert.throws(() => auditVerdict('{"message": "405 Method Not Allowed"}'), /returned no vulnerabilities report: 405 Method Not Allowed/);

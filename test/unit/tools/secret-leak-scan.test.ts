@@ -48,9 +48,9 @@ test('text that looks like a peer token or a webhook secret is reported', () => 
 });
 
 test('the message contains the kind and the context, but none of the secrets', () => {
-  const [sentence = ''] = found(`first\nboth ${webhooks} and ${token} here\nlast`);
-  assert.match(sentence, /^an API token was printed: both whsec_\[secret\] and \[here\] here$/);
-  assert.ok(!sentence.includes(token) && !sentence.includes(webhooks.slice(6)));
+  const [message = ''] = found(`first\nboth ${webhooks} and ${token} here\nlast`);
+  assert.match(message, /^an API token was printed: both whsec_\[secret\] and \[here\] here$/);
+  assert.ok(!message.includes(token) && !message.includes(webhooks.slice(6)));
 });
 
 test('the environment of a node contains its secrets; plain words do not count', () => {

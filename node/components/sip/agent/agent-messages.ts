@@ -7,7 +7,7 @@ import { dialogSchema } from './dialog.ts';
 const range = z.strictObject({ min: port, max: port });
 export const callId = z.string().min(1).max(64);
 export const phoneNumber = z.string().max(128);
-export const sentence = z.string().max(500);
+export const messageText = z.string().max(500);
 
 export const userAgentSettingsSchema = z.strictObject({
   registrar: registrarSchema,
@@ -46,7 +46,7 @@ export type CallEnd = z.infer<typeof callEndSchema>;
 
 export const userAgentReports = [
   z.strictObject({ type: z.literal('registered') }),
-  z.strictObject({ type: z.literal('unregistered'), problem: sentence }),
+  z.strictObject({ type: z.literal('unregistered'), problem: messageText }),
   /** An incoming call, to be admitted or rejected with `admit`; it is reported as `ended` in the end. */
   z.strictObject({ type: z.literal('asked'), callId }),
   /** An incoming call that is being answered. */

@@ -111,6 +111,6 @@ async function ask(url: string, headers: Record<string, string>, ...signals: Abo
 async function refuse(response: Response): Promise<never> {
   const answer: unknown = await response.json().catch(() => undefined);
   const { errors, code } = (typeof answer === 'object' && answer !== null ? answer : {}) as { errors?: unknown; code?: unknown };
-  const sentence = typeof errors === 'string' ? errors : `The server responded with status ${response.status}`;
-  throw new ApiError(response.status, typeof code === 'string' ? code : 'unknown', sentence);
+  const message = typeof errors === 'string' ? errors : `The server responded with status ${response.status}`;
+  throw new ApiError(response.status, typeof code === 'string' ? code : 'unknown', message);
 }

@@ -124,9 +124,9 @@ export class Api {
     if (response.ok) return response;
     if (response.status === 401) this.#onUnauthorized();
     const answer = await readJson(response);
-    const sentence = typeof answer.errors === 'string' ? answer.errors : `The server responded with status ${response.status}`;
+    const message = typeof answer.errors === 'string' ? answer.errors : `The server responded with status ${response.status}`;
     const code = typeof answer.code === 'string' ? answer.code : 'unknown';
-    throw new ApiError(response.status, code, sentence, { field: typeof answer.field === 'string' ? answer.field : undefined });
+    throw new ApiError(response.status, code, message, { field: typeof answer.field === 'string' ? answer.field : undefined });
   }
 }
 
@@ -150,7 +150,7 @@ async function readJson(response: Response): Promise<Body> {
   }
 }
 
-/** The message of an error as a sentence for the page. */
+/** The message of an error, with a full stop. */
 export function errorMessage(error: unknown): string {
   const description = typeof error === 'object' && error !== null && 'message' in error ? error.message : '';
   const text = typeof description === 'string' && description !== '' ? description : 'Something went wrong';

@@ -61,7 +61,7 @@ test('disabled and unknown component types are rejected with their name', async 
 test('invalid options are rejected with their name', async (t) => {
   const { ask } = await setup(t);
   const rule = 'Expected framerate to be an integer from 1 to 120, got: ';
-  for (const [options, sentence] of [
+  for (const [options, message] of [
     [undefined, 'Required field filePath is missing'],
     [{}, 'Required field filePath is missing'],
     [{ filePath: 7 }, 'Expected filePath to be a string, got: 7'],
@@ -71,7 +71,7 @@ test('invalid options are rejected with their name', async (t) => {
     [{ filePath: 'deep/er/v.h264', framerate: 29.97 }, `${rule}29.97`],
     [{ filePath: 'deep/er/v.h264', framerate: '30' }, `${rule}"30"`],
   ] as const)
-    assert.deepEqual(await ask(options), ['invalid_field', sentence]);
+    assert.deepEqual(await ask(options), ['invalid_field', message]);
   assert.deepEqual(await ask({ filePath: 'a.ogg', framerate: 30 }), ['bad_request', 'framerate is not allowed for audio files']);
 });
 

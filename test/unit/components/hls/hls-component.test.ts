@@ -18,7 +18,7 @@ test('omitted and null options have defaults, and S3 keys are not shown', () => 
   assert.doesNotMatch(JSON.stringify(shown), /the-/);
 });
 
-for (const [options, sentence, field] of [
+for (const [options, message, field] of [
   [{ width: 1281 }, 'Expected width to be even, got: 1281', 'width'],
   [{ width: 4 }, 'Expected width to be an integer from 16 to 3840, got: 4', 'width'],
   [{ framerate: 61 }, 'Expected framerate to be an integer from 1 to 60, got: 61', 'framerate'],
@@ -32,8 +32,8 @@ for (const [options, sentence, field] of [
   [{ subscribeMode: 'manual', origins: 'p' }, 'Expected origins to be a list of ids, got: "p"', 'origins'],
   [{ s3 }, 'Option s3 requires persistent: true, because other streams are not stored', 's3'],
 ] as const) {
-  test(`refused: ${sentence}`, () => {
-    assert.throws(() => parseOptions(options, false), { message: sentence, field: `options.${field}` });
+  test(`refused: ${message}`, () => {
+    assert.throws(() => parseOptions(options, false), { message, field: `options.${field}` });
   });
 }
 

@@ -36,7 +36,7 @@ const room = '/room/{roomId}';
 
 test('an undocumented status, body or code is reported without the content of the body', async (t) => {
   const ask = await serve(t);
-  for (const [path, answer, sentence] of [
+  for (const [path, answer, message] of [
     ['/room/r?x=1', { route: room, status: 403, json: error }, /GET \/room\/r -> 403 is not documented, only 200, /],
     ['/eu/room/r', { route: room, status: 200, json: { data: 'secret' } }, /GET \/eu\/room\/r -> 200 is not as documented: /],
     ['/room/r', { route: room, status: 404, json: { ...error, code: 'room_full' } }, /-> 404 is not as documented: /],
@@ -46,7 +46,7 @@ test('an undocumented status, body or code is reported without the content of th
     const port = await ask(path, answer);
     assert.throws(
       () => assertDocumented(port),
-      (thrown: Error) => sentence.test(thrown.message) && !thrown.message.includes('secret'),
+      (thrown: Error) => message.test(thrown.message) && !thrown.message.includes('secret'),
     );
     assertDocumented(port);
   }

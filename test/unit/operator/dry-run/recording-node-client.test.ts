@@ -28,7 +28,7 @@ function clusterNode(pod: string, url = 'http://127.0.0.1:9'): ClusterNode {
 
 /** Nodes whose clients only record. */
 function recording(nodes: ClusterNode[], messages: string[]): ActContext {
-  const connect = recordingNodes((sentence) => messages.push(sentence));
+  const connect = recordingNodes((message) => messages.push(message));
   const place = { namespace: 'n', cluster: 'media', nodes: () => nodes };
   const clientOf = ({ url, signed, pod }: ClusterNode) => connect({ url, signed, token: () => 'token' }, { ...place, pod });
   const link = {

@@ -170,7 +170,7 @@ describe('The node client with a misbehaving node', () => {
   });
 
   test('distinguishes unavailable nodes from responses', () => {
-    const of = (status: number, code: string) => isUnavailable(new NodeError({ status, code, sentence: '' }));
+    const of = (status: number, code: string) => isUnavailable(new NodeError({ status, code, message: '' }));
     for (const [status, code] of [
       [0, 'timeout'],
       [503, 'node_unreachable'],

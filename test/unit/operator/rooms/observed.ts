@@ -14,7 +14,7 @@ export const incarnation = '01JD7Z0000000000000000000A';
 export type Given = Partial<Omit<Observed, 'room' | 'spec'>> & {
   spec?: object;
   metadata?: Partial<Observed['room']['metadata']>;
-  sentence?: string;
+  message?: string;
 };
 
 /** The MediaCluster of every Room. */
@@ -26,7 +26,7 @@ export const cluster = {
 };
 
 /** Finalized, generation 1, for the MediaCluster `media`; no room exists yet. */
-export function observed({ spec = {}, metadata = {}, sentence, ...given }: Given = {}): Observed {
+export function observed({ spec = {}, metadata = {}, message, ...given }: Given = {}): Observed {
   const status = given.status ?? {};
   return {
     room: {
@@ -37,7 +37,7 @@ export function observed({ spec = {}, metadata = {}, sentence, ...given }: Given
       status,
     },
     roomId: 'r',
-    spec: sentence === undefined ? { spec: roomSpecSchema.parse(spec) } : { sentence },
+    spec: message === undefined ? { spec: roomSpecSchema.parse(spec) } : { message },
     status,
     finalized: true,
     cluster,

@@ -185,9 +185,9 @@ describe('A spec', () => {
   const of = (spec: object, name = 'r') => readSpec({ ...observed().room, metadata: { name }, spec } as Room);
 
   test('of an older CRD is rejected with a message', () => {
-    assert.match((of({ maxPeers: 0 }) as { sentence: string }).sentence, /^spec\.maxPeers does not match/);
-    assert.match((of({}, 'a.b') as { sentence: string }).sentence, /a\.b is not a valid room id/);
-    assert.match((of({ peers: [{ name: 'a' }, { name: 'a' }] }) as { sentence: string }).sentence, /a is declared twice/);
+    assert.match((of({ maxPeers: 0 }) as { message: string }).message, /^spec\.maxPeers does not match/);
+    assert.match((of({}, 'a.b') as { message: string }).message, /a\.b is not a valid room id/);
+    assert.match((of({ peers: [{ name: 'a' }, { name: 'a' }] }) as { message: string }).message, /a is declared twice/);
     assert.ok('spec' in of(undefined as never));
   });
 
@@ -209,11 +209,8 @@ describe('A spec', () => {
     assert.equal(oldFormNotice({ spec: { components: [{ name: 'c', hls: {} }] } as never }), undefined);
     assert.equal(oldFormNotice({ spec: { components: 'none' } as never }), undefined);
     const mixed = of({ components: [{ name: 'c', hls: {}, sip: {} }] });
-    assert.match('sentence' in mixed ? mixed.sentence : '', /sip\.registrarAddress|must have exactly one of hls, recording, sip and file/);
-    assert.match(
-      (of({ components: [{ name: 'c', type: 'rtmp' }] }) as { sentence: string }).sentence,
-      /exactly one of|type does not match/,
-    );
+    assert.match('message' in mixed ? mixed.message : '', /sip\.registrarAddress|must have exactly one of hls, recording, sip and file/);
+    assert.match((of({ components: [{ name: 'c', type: 'rtmp' }] }) as { message: string }).message, /exactly one of|type does not match/);
   });
 
   test('gets the defaults of its MediaCluster, including null', () => {

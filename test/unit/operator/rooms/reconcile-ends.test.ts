@@ -152,7 +152,7 @@ describe('A Room that is being deleted', () => {
       { metadata: deleting, cluster: { reason: 'ClusterNotFound', message: 'None.' } },
       'removeFinalizer',
     ],
-    ['is released with an invalid spec', { metadata: deleting, sentence: 'It is wrong.' }, 'removeFinalizer'],
+    ['is released with an invalid spec', { metadata: deleting, message: 'It is wrong.' }, 'removeFinalizer'],
     ['waits for an unreachable node and reports it', { metadata: deleting, location: unknown }, 'wait Ready=False/Deleting'],
     ['does not wait forever', { metadata: deleting, location: unknown, deletingForMs: 30_000 }, 'removeFinalizer'],
     ['has nothing left to do without its finalizer', { metadata: deleting, finalized: false, location: present() }, 'wait'],

@@ -37,8 +37,8 @@ describe('A Room without a room', () => {
   check([
     ['gets its finalizer first', { finalized: false }, 'finalize'],
     ['then gets its room', {}, 'create'],
-    ['gets no room if its spec is invalid', { sentence: 'No.' }, 'wait Pending Accepted=False/InvalidSpec Ready=False/InvalidSpec'],
-    ['gets no finalizer if its spec is invalid', { sentence: 'It is wrong.', finalized: false }, 'wait'],
+    ['gets no room if its spec is invalid', { message: 'No.' }, 'wait Pending Accepted=False/InvalidSpec Ready=False/InvalidSpec'],
+    ['gets no finalizer if its spec is invalid', { message: 'It is wrong.', finalized: false }, 'wait'],
     [
       'waits for its MediaCluster',
       { cluster: { reason: 'ClusterNotFound', message: 'No.' } },

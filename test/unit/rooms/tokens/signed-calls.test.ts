@@ -31,10 +31,10 @@ function node({ own = address, offset = 0, maxNonces = 100, failures = 1_000 } =
 
 const signed = (more: Partial<Parameters<typeof signedRequest>[0]> = {}) => signedRequest({ token, method: 'POST', url, body, ...more });
 
-function refused(sentence: string, code = 'invalid_token') {
+function refused(message: string, code = 'invalid_token') {
   return (error: unknown) => {
     assert.ok(error instanceof ServiceError, String(error));
-    assert.deepEqual([error.code, error.message], [code, sentence]);
+    assert.deepEqual([error.code, error.message], [code, message]);
     return true;
   };
 }
@@ -59,7 +59,7 @@ test('a signed request identifies its token without containing it', () => {
 });
 
 describe('A signed request is rejected if it has', () => {
-  const cases: [what: string, sentence: string, call: (started: ReturnType<typeof node>) => unknown][] = [
+  const cases: [what: string, message: string, call: (started: ReturnType<typeof node>) => unknown][] = [
     ['another method', 'Invalid signature', ({ take }) => take(signed(), { ...request, method: 'DELETE' })],
     ['another path', 'Invalid signature', ({ take }) => take(signed(), { ...request, path: '/room/r' })],
     ['another query', 'Invalid signature', ({ take }) => take(signed(), { ...request, path: '/room?limit=2' })],
@@ -83,9 +83,9 @@ describe('A signed request is rejected if it has', () => {
     ['a wrong token for a socket', 'Invalid signature', ({ socket }) => socket(signedSocket({ token: 'x', url }))],
     ['a socket of another node', 'The signature is for another node', () => node({ own: 'b:80' }).socket(signedSocket({ token, url }))],
   ];
-  for (const [what, sentence, call] of cases)
+  for (const [what, message, call] of cases)
     test(what, () => {
-      assert.throws(() => call(node()), refused(sentence));
+      assert.throws(() => call(node()), refused(message));
     });
 
   test('a truncated or too long signature, or another version', () => {
@@ -124,8 +124,8 @@ test('a signature is valid once, whatever the first body was', () => {
 });
 
 test('a signature is valid for one minute, with clocks up to a minute apart, and its nonce is stored as long', () => {
-  const sentence = 'The time of the signature differs by more than 60 s from the clock of the node';
-  for (const offset of [70_000, -70_000]) assert.throws(() => node({ offset }).take(signed()), refused(sentence), String(offset));
+  const message = 'The time of the signature differs by more than 60 s from the clock of the node';
+  for (const offset of [70_000, -70_000]) assert.throws(() => node({ offset }).take(signed()), refused(message), String(offset));
   assert.equal(node({ offset: -50_000 }).take(signed()), 'operator');
   // A node whose clock is late accepts it from the future, and must store it until that time has passed.
   const { take, clock } = node({ offset: -50_000 });
@@ -136,7 +136,7 @@ test('a signature is valid for one minute, with clocks up to a minute apart, and
     assert.throws(() => take(signature), refused('The signature was already used'));
   }
   clock.offset = 70_000;
-  assert.throws(() => take(signature), refused(sentence));
+  assert.throws(() => take(signature), refused(message));
 });
 
 test('a signature older than the start of the node is rejected, because it may have been used', () => {

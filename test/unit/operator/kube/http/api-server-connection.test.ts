@@ -20,9 +20,9 @@ async function kubeconfig(t: TestContext, change: (config: Config, folder: strin
   return { path, folder };
 }
 
-const noCredentials = (sentence: RegExp) => (error: unknown) => {
+const noCredentials = (message: RegExp) => (error: unknown) => {
   assert.ok(error instanceof KubeError && error.reason === 'NoCredentials');
-  assert.match(error.message, sentence);
+  assert.match(error.message, message);
   return true;
 };
 
