@@ -22,8 +22,3 @@ export function createLog(options: { level: LogLevel; structured: boolean; to?: 
     pino.destination({ fd: destination, sync: true }),
   );
 }
-
-/** A log without output, for tests. */
-export function silentLog(): Log {
-  return pino({ level: 'silent' });
-}

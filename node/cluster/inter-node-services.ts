@@ -82,11 +82,6 @@ export class InterNodeServices {
     });
   }
 
-  /** Number of websockets that are proxied to other nodes. */
-  get forwardedSockets(): number {
-    return this.#sockets.size;
-  }
-
   /** For PeerSockets. */
   readonly forward: ProxySocket = (roomId, socket) => this.#sockets.forward(roomId, socket);
 

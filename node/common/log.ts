@@ -33,8 +33,3 @@ export function createLog(options: { level: LogLevel; structured: boolean }): Lo
 export function setLogLevel(log: Log, level: LogLevel): void {
   log.level = pinoLevels[level];
 }
-
-/** A silent log, for tests. */
-export function silentLog(): Log {
-  return pino({ level: 'silent' });
-}

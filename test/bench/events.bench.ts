@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { RoomEvent } from '../../api/events.ts';
-import { silentLog } from '../../node/common/log.ts';
 import { WebhookStore } from '../../node/events/webhooks/store.ts';
 import { type WebhookSettings, Webhooks } from '../../node/events/webhooks/webhooks.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { startReceiver } from '../kit/network/webhook-receiver.ts';
 import { liveHeap } from '../kit/processes/resources.ts';
 import { startNode } from '../kit/processes/start-node.ts';
+import { silentLog } from '../kit/silent-log.ts';
 import { printRows, type Row } from './report.ts';
 
 const log = silentLog();

@@ -4,11 +4,11 @@ import { type TestContext, test } from 'node:test';
 import { startDiscovery } from '../../node/cluster/discovery/discovery.ts';
 import { nodeNameFromDns } from '../../node/cluster/discovery/node-name-from-dns.ts';
 import { type DnsResult, type HostLookup, systemResolver } from '../../node/cluster/discovery/resolver.ts';
-import { silentLog } from '../../node/common/log.ts';
 import { FakeConnector } from '../kit/fakes/fake-connector.ts';
 import { type DnsServer, startDnsServer } from '../kit/network/dns-server.ts';
 import { assertPrompt, stopwatch } from '../kit/promised-time.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
+import { silentLog } from '../kit/silent-log.ts';
 
 const query = 'nodes.test';
 const noHosts = async () => [];

@@ -31,8 +31,8 @@ describe('the EPMD of Erlang', () => {
   test('is used if it was started first', async (t) => {
     const port = await freePort();
     await startEpmd(t, port);
-    const { node } = await startDistNode(t, 'svc', port);
-    assert.equal(node.servesEpmd, false);
+    const { node, record } = await startDistNode(t, 'svc', port);
+    assert.equal((await record.logged('registered with EPMD')).own, false);
     const { output } = await epmd(port, '-names');
     assert.match(output, new RegExp(`name svc at port ${node.port}`));
     const erl = await startErl(t, { name: 'erl@127.0.0.1', epmdPort: port });
@@ -42,12 +42,12 @@ describe('the EPMD of Erlang', () => {
   test('is replaced by ours after kill -9, and Erlang nodes register again', async (t) => {
     const port = await freePort();
     const epmd = await startEpmd(t, port);
-    const { node } = await startDistNode(t, 'svc', port, { dialsErlang: true });
+    const { node, record } = await startDistNode(t, 'svc', port, { dialsErlang: true });
     await startErl(t, { name: 'erl@127.0.0.1', epmdPort: port });
     await listed(port, ['erl', 'svc']);
     await epmd.kill();
     await listed(port, ['erl', 'svc']);
-    assert.ok(node.servesEpmd);
+    await eventually('the node serves EPMD', () => record.find('registered with EPMD').at(-1)?.own === true);
     assert.ok(await node.connect('erl@127.0.0.1'));
   });
 
@@ -64,8 +64,8 @@ describe('the EPMD of Erlang', () => {
     const first = await startDistNode(t, 'first', port);
     await first.node.close();
     await startEpmd(t, port);
-    const { node } = await startDistNode(t, 'second', port);
-    assert.equal(node.servesEpmd, false);
+    const { record } = await startDistNode(t, 'second', port);
+    assert.equal((await record.logged('registered with EPMD')).own, false);
     await listed(port, ['second']);
   });
 });

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import type { ComponentOptions } from '../../api/component/component.ts';
 import { ServiceError } from '../../api/errors.ts';
-import { silentLog } from '../../node/common/log.ts';
 import type { ComponentFactory, ComponentHost, ComponentRunner } from '../../node/rooms/interfaces.ts';
 import { eventually } from '../kit/eventually.ts';
 import { makeComponentRegistry } from '../kit/fakes/component-registry.ts';
@@ -14,6 +13,7 @@ import { FakeMedia } from '../kit/fakes/fake-media.ts';
 import { oggFile, opusPacket } from '../kit/media/ogg-file.ts';
 import { childrenOf } from '../kit/processes/node-process.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
+import { silentLog } from '../kit/silent-log.ts';
 
 type Subject = {
   registry: ComponentFactory;

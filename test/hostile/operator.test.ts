@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import type { TestContext } from 'node:test';
-import { silentLog } from '../../operator/log.ts';
 import { NodeClient } from '../../operator/nodes/node-client.ts';
 import { NodeError } from '../../operator/nodes/node-error.ts';
 import { NodeEvents } from '../../operator/nodes/node-events.ts';
@@ -14,6 +13,7 @@ import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { startWiretap } from '../kit/network/wiretap.ts';
 import { startNodeProcess } from '../kit/processes/node-process.ts';
 import { apiToken } from '../kit/processes/start-node.ts';
+import { silentLog } from '../kit/silent-log.ts';
 import { attack } from './attack.ts';
 import { attacks } from './operator.attacks.ts';
 

@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { crdVersion, definitions, versionAnnotation } from '../../crds/crd-manifests.ts';
 import { ensureCrds } from '../../operator/crds/ensure-crds.ts';
 import { KubeClient } from '../../operator/kube/client.ts';
-import { silentLog } from '../../operator/log.ts';
 import { eventually } from '../kit/eventually.ts';
 import { startApiServer } from '../kit/kube/api-server.ts';
+import { silentLog } from '../kit/silent-log.ts';
 
 const server = await startApiServer({ after }, { users: [{ name: 'unprivileged' }, { name: 'operator' }] });
 const names = ['rooms.mediarooms.dev', 'mediaclusters.mediarooms.dev'] as const;

@@ -5,10 +5,10 @@ import { after, before, describe, it } from 'node:test';
 import { definitions } from '../../crds/crd-manifests.ts';
 import { KubeClient } from '../../operator/kube/client.ts';
 import { type KubeObject, type Resource, resources } from '../../operator/kube/objects.ts';
-import { silentLog } from '../../operator/log.ts';
 import type { Room } from '../../operator/objects.ts';
 import { eventually } from '../kit/eventually.ts';
 import { startApiServer } from '../kit/kube/api-server.ts';
+import { silentLog } from '../kit/silent-log.ts';
 
 const server = await startApiServer({ after });
 const namespace = 'default';

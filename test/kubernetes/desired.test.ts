@@ -14,12 +14,12 @@ import { missingSecrets } from '../../operator/clusters/secrets/generated-secret
 import { KubeClient } from '../../operator/kube/client.ts';
 import { KubeError } from '../../operator/kube/http/kube-error.ts';
 import { type Resource, resources, type Stored } from '../../operator/kube/objects.ts';
-import { silentLog } from '../../operator/log.ts';
 import { richSpec, testFacts } from '../kit/fakes/media-cluster.ts';
 import { startApiServer } from '../kit/kube/api-server.ts';
 import { applyDefinitions } from '../kit/kube/media-clusters.ts';
 import { mediaCluster } from '../kit/kube/read-objects.ts';
 import { monitoringDefinitions } from '../kit/kube/third-party-crds.ts';
+import { silentLog } from '../kit/silent-log.ts';
 
 const exposures: readonly Exposure[] = ['nodePort', 'loadBalancer', 'hostPort', 'hostNetwork', 'podIP'];
 const server = await startApiServer({ after });

@@ -8,9 +8,9 @@ import { isConflict, KubeError } from '../../operator/kube/http/kube-error.ts';
 import type { WatchEvent } from '../../operator/kube/http/responses.ts';
 import { controllerReference, type KubeObject, resources, type Stored } from '../../operator/kube/objects.ts';
 import { writeStatus } from '../../operator/kube/status-writer.ts';
-import { silentLog } from '../../operator/log.ts';
 import { eventually } from '../kit/eventually.ts';
 import { startApiServer } from '../kit/kube/api-server.ts';
+import { silentLog } from '../kit/silent-log.ts';
 import { connectTo, untilServed, type Widget, widget, widgetDefinition, widgets } from './kube-widgets.ts';
 
 type ConfigMap = KubeObject & { data?: Record<string, string> };

@@ -3,7 +3,7 @@ import { KubeClient } from '../../operator/kube/client.ts';
 import { sleep } from '../../operator/kube/http/deadline.ts';
 import { LeaderElector } from '../../operator/kube/lease.ts';
 import { resources } from '../../operator/kube/objects.ts';
-import { silentLog } from '../../operator/log.ts';
+import { silentLog } from '../kit/silent-log.ts';
 
 const [kubeconfig = '', identity = ''] = process.argv.slice(2);
 const log = silentLog();

@@ -6,10 +6,10 @@ import { createInterface } from 'node:readline';
 import { after, describe, it, type TestContext } from 'node:test';
 import { type KubeObject, resources, type Stored } from '../../operator/kube/objects.ts';
 import { Reflector } from '../../operator/kube/reflector.ts';
-import { silentLog } from '../../operator/log.ts';
 import { eventually } from '../kit/eventually.ts';
 import { startApiServer } from '../kit/kube/api-server.ts';
 import { assertPrompt } from '../kit/promised-time.ts';
+import { silentLog } from '../kit/silent-log.ts';
 import { connectTo } from './kube-widgets.ts';
 
 type ConfigMap = KubeObject & { data?: { writer: string } };

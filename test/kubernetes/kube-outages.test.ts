@@ -9,12 +9,12 @@ import type { CallObservation } from '../../operator/kube/observer.ts';
 import { Reflector } from '../../operator/kube/reflector.ts';
 import { writeStatus } from '../../operator/kube/status-writer.ts';
 import { WorkQueue } from '../../operator/kube/work-queue.ts';
-import { silentLog } from '../../operator/log.ts';
 import { eventually } from '../kit/eventually.ts';
 import { startApiServer } from '../kit/kube/api-server.ts';
 import { startTcpProxy } from '../kit/network/tcp-proxy.ts';
 import { keepDoing } from '../kit/pace.ts';
 import { assertPrompt, stopwatch } from '../kit/promised-time.ts';
+import { silentLog } from '../kit/silent-log.ts';
 import { connectTo, untilServed, type Widget, widget, widgetDefinition, widgets } from './kube-widgets.ts';
 
 const log = silentLog();

@@ -2,8 +2,8 @@
 import type { TestContext } from 'node:test';
 import { type ConnectOptions, KubeClient } from '../../operator/kube/client.ts';
 import type { KubeObject, Resource } from '../../operator/kube/objects.ts';
-import { silentLog } from '../../operator/log.ts';
 import { eventually } from '../kit/eventually.ts';
+import { silentLog } from '../kit/silent-log.ts';
 
 export type Widget = KubeObject & { spec: { size: number }; status?: { seen?: number; phase?: string } };
 

@@ -1,10 +1,10 @@
 // Helpers for media tests: a worker pool, rooms with peers, and parameters as browsers send them.
 
 import type { TestContext } from 'node:test';
-import { silentLog } from '../../node/common/log.ts';
 import { type MediaWorkerPool, type MediaWorkerPoolOptions, startMediaWorkerPool } from '../../node/media/worker/worker-pool.ts';
 import type { Layers, PeerMedia, RoomMedia, RoomMediaOptions, WireObject } from '../../node/rooms/interfaces.ts';
 import { workerBin } from '../kit/processes/worker-bin.ts';
+import { silentLog } from '../kit/silent-log.ts';
 
 /** A worker pool that closes with the test. */
 export async function engineFor(t: TestContext, options: Partial<MediaWorkerPoolOptions> = {}): Promise<MediaWorkerPool> {

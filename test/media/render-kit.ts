@@ -8,7 +8,6 @@ import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
 import type { Report, ReportTrack } from '../../api/recording-report.ts';
 import type { RenderView } from '../../api/render.ts';
-import { silentLog } from '../../node/common/log.ts';
 import { render } from '../../node/components/render/render-runner.ts';
 import type { ApiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
@@ -16,6 +15,7 @@ import { framesAt, packetTimes } from '../kit/media/composed-stream.ts';
 import { ffmpeg } from '../kit/media/ffmpeg.ts';
 import { assertNear, probeAll, samplesOf } from '../kit/media/recorded-file.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
+import { silentLog } from '../kit/silent-log.ts';
 
 export const root = join(import.meta.dirname, '../..');
 export const colours = { red: [200, 30, 30], green: [30, 180, 30], blue: [30, 30, 200], black: [0, 0, 0] } as const;

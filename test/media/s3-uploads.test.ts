@@ -9,7 +9,6 @@ import { type TestContext, test } from 'node:test';
 import { CreateMultipartUploadCommand, S3Client, UploadPartCommand } from '@aws-sdk/client-s3';
 import type { S3Target } from '../../api/component/s3-target.ts';
 import type { RoomEvent } from '../../api/events.ts';
-import { silentLog } from '../../node/common/log.ts';
 import { readReportFile, writeReportFile } from '../../node/storage/report-file.ts';
 import { S3Store } from '../../node/storage/s3/s3-store.ts';
 import type { UploadPlan } from '../../node/storage/upload.ts';
@@ -19,6 +18,7 @@ import { startTcpProxy } from '../kit/network/tcp-proxy.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
 import { startS3Server } from '../kit/processes/s3-server.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
+import { silentLog } from '../kit/silent-log.ts';
 
 const id = 'r-20261121T120000005Z';
 const quick = { growth: 30, again: 20, firstDelay: 20, maxDelay: 100, scan: 100 };

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../api/errors.ts';
-import { silentLog } from '../../node/common/log.ts';
 import { Drain } from '../../node/drain.ts';
 import { flushEvents, joinPeer, makeRooms } from '../kit/fakes/rooms.ts';
 import { fieldsOf } from '../kit/fields.ts';
+import { silentLog } from '../kit/silent-log.ts';
 
 async function startDrain({ clustered = false } = {}) {
   const made = makeRooms({}, { clustered });

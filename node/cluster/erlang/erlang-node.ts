@@ -114,11 +114,6 @@ export class ErlangNode extends EventEmitter<ErlangNodeEvents> {
       .map(({ peer }) => peer);
   }
 
-  /** True if this node serves the EPMD of the host. */
-  get servesEpmd(): boolean {
-    return this.#names.serving;
-  }
-
   /** True if this node is registered at EPMD, so that other nodes can find it. */
   get registered(): boolean {
     return this.#names.registered;

@@ -1,9 +1,9 @@
 // Component registry of a node, without the node.
 
 import type { ComponentType } from '../../../api/component/types.ts';
-import { silentLog } from '../../../node/common/log.ts';
 import { ComponentRegistry } from '../../../node/components/component-registry.ts';
 import type { Uploads } from '../../../node/storage/upload.ts';
+import { silentLog } from '../silent-log.ts';
 
 /** Uploads nothing. */
 export const noUploads: Uploads = {

@@ -3,8 +3,8 @@ import type { InputOf, Operation, ResultOf } from '../../../api/core/operation.t
 import { operations } from '../../../api/operations/table.ts';
 import { Dispatcher, type DispatcherOptions } from '../../../node/cluster/rpc/dispatcher.ts';
 import { OperationRouter } from '../../../node/cluster/rpc/operation-router.ts';
-import { silentLog } from '../../../node/common/log.ts';
 import type { OperationRunner } from '../../../node/rooms/services/operations.ts';
+import { silentLog } from '../silent-log.ts';
 import { FakeNetwork } from './fake-links.ts';
 
 /** By default the dispatcher of a single node. All other nodes are of this version. */

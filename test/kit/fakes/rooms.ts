@@ -2,11 +2,11 @@
 
 import type { RoomEvent } from '../../../api/events.ts';
 import type { PeerEvent } from '../../../api/socket/peer-events.ts';
-import { silentLog } from '../../../node/common/log.ts';
 import type { CloseReason, PeerConnection } from '../../../node/rooms/interfaces.ts';
 import type { LocalLimits, LocalRooms } from '../../../node/rooms/local-rooms.ts';
 import type { Peer } from '../../../node/rooms/peers/peer.ts';
 import { PeerTokens } from '../../../node/rooms/tokens/peer-tokens.ts';
+import { silentLog } from '../silent-log.ts';
 import { turns } from '../turns.ts';
 import { TestHot } from './config.ts';
 import { FakeComponentRegistry } from './fake-components.ts';

@@ -1,11 +1,11 @@
 // Webhooks under test: fixed settings, short delays, and synthetic events.
 import type { TestContext } from 'node:test';
 import type { RoomEvent } from '../../../api/events.ts';
-import { silentLog } from '../../../node/common/log.ts';
 import { WebhookStore } from '../../../node/events/webhooks/store.ts';
 import { type WebhookSettings, Webhooks, type WebhooksOptions } from '../../../node/events/webhooks/webhooks.ts';
 import { eventually } from '../eventually.ts';
 import { recordedLog } from '../recorded-log.ts';
+import { silentLog } from '../silent-log.ts';
 
 export const secret = `whsec_${Buffer.from('a secret of twenty-four bytes').toString('base64')}`;
 

@@ -5,7 +5,6 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { z } from 'zod';
-import { silentLog } from '../../../node/common/log.ts';
 import {
   type ComposedTrack as Announced,
   type ComposedEncoding,
@@ -17,6 +16,7 @@ import { ComponentProcess } from '../../../node/components/process/component-pro
 import type { RoomMedia, RtpEgress } from '../../../node/rooms/interfaces.ts';
 import { emits, eventually } from '../eventually.ts';
 import { makeResources } from '../processes/resources-folder.ts';
+import { silentLog } from '../silent-log.ts';
 import { allFrames, decode, packetFields } from './recorded-file.ts';
 import { ofMost } from './tones.ts';
 

@@ -1,9 +1,9 @@
 // Program that publishes events to a receiver through a spool until it is killed: `node spooling-process.ts <folder> <url>`.
 
-import { silentLog } from '../../../node/common/log.ts';
 import { WebhookStore } from '../../../node/events/webhooks/store.ts';
 import { Webhooks } from '../../../node/events/webhooks/webhooks.ts';
 import { roomEvent, testSettings } from '../fakes/webhooks.ts';
+import { silentLog } from '../silent-log.ts';
 
 const [, , base = '', url = ''] = process.argv;
 const log = silentLog();

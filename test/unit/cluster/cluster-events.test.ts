@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RoomEvent } from '../../../api/events.ts';
 import { ClusterEvents } from '../../../node/cluster/cluster-events.ts';
-import { silentLog } from '../../../node/common/log.ts';
 import { EventLog } from '../../../node/events/event-log.ts';
 import type { SourcedEvent } from '../../../node/rooms/event-feed.ts';
 import { flushNetwork } from '../../kit/fakes/cluster.ts';
 import { makeDispatcher } from '../../kit/fakes/dispatcher.ts';
 import { type FakeLinks, FakeNetwork } from '../../kit/fakes/fake-links.ts';
 import { seededRandom } from '../../kit/seeded-random.ts';
+import { silentLog } from '../../kit/silent-log.ts';
 import { turns } from '../../kit/turns.ts';
 
 type TestNode = {

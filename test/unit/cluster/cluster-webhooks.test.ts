@@ -5,13 +5,13 @@ import { ServiceError } from '../../../api/errors.ts';
 import type { DeadLetterView, WebhookReplay, WebhookStatus } from '../../../api/webhook.ts';
 import { serveWebhooks, WebhookHandover } from '../../../node/cluster/cluster-webhooks.ts';
 import { Members } from '../../../node/cluster/nodes.ts';
-import { silentLog } from '../../../node/common/log.ts';
 import type { LocalWebhookService } from '../../../node/rooms/services/webhook-admin.ts';
 import { eventually } from '../../kit/eventually.ts';
 import { callsOf, makeDispatcher, makeRouter, type OperationCalls } from '../../kit/fakes/dispatcher.ts';
 import { FakeNetwork } from '../../kit/fakes/fake-links.ts';
 import { roomEvent } from '../../kit/fakes/webhooks.ts';
 import { fieldsOf } from '../../kit/fields.ts';
+import { silentLog } from '../../kit/silent-log.ts';
 import { turns } from '../../kit/turns.ts';
 
 const status: WebhookStatus = {

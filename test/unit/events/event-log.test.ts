@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RoomEvent } from '../../../api/events.ts';
-import { silentLog } from '../../../node/common/log.ts';
 import { EventLog } from '../../../node/events/event-log.ts';
+import { silentLog } from '../../kit/silent-log.ts';
 
 function event(seq: number, metadata?: string): RoomEvent {
   const time = '2026-11-21T00:00:00.000Z';

@@ -4,7 +4,6 @@ import type { TestContext } from 'node:test';
 import { ServiceError } from '../../../api/errors.ts';
 import type { HealthView } from '../../../api/health.ts';
 import { operations } from '../../../api/operations/table.ts';
-import { silentLog } from '../../../node/common/log.ts';
 import { type HttpOptions, HttpServer } from '../../../node/http/http-server.ts';
 import type { LocalRooms } from '../../../node/rooms/local-rooms.ts';
 import { roomHandlers } from '../../../node/rooms/room-handlers.ts';
@@ -19,6 +18,7 @@ import { makeDispatcher, makeRouter } from '../../kit/fakes/dispatcher.ts';
 import { makeRooms, type TestRooms } from '../../kit/fakes/rooms.ts';
 import { makeContent } from '../../kit/media/content.ts';
 import { socketClosed } from '../../kit/network/listen.ts';
+import { silentLog } from '../../kit/silent-log.ts';
 
 export const token = 'the-token-of-the-test';
 export const readToken = 'a-token-that-may-read';

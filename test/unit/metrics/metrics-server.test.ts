@@ -4,9 +4,9 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import { nodeMetrics } from '../../../api/metrics.ts';
-import { silentLog } from '../../../node/common/log.ts';
 import { Metrics } from '../../../node/metrics/metrics.ts';
 import { MetricsServer } from '../../../node/metrics/metrics-server.ts';
+import { silentLog } from '../../kit/silent-log.ts';
 
 async function start(t: TestContext, metrics = new Metrics()): Promise<MetricsServer> {
   const server = await MetricsServer.start({ ip: '127.0.0.1', port: 0, metrics, log: silentLog() });

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
-import { silentLog } from '../../../operator/log.ts';
 import { OperatorMetrics } from '../../../operator/metrics/operator-metrics.ts';
 import { Stores } from '../../../operator/stores.ts';
 import { eventually } from '../../kit/eventually.ts';
+import { silentLog } from '../../kit/silent-log.ts';
 import { connect, json, startFakeApi, status } from './kube/fake-api.ts';
 
 test('a namespace without permissions is lost and delays nothing, and a kind that is not served any more stalls', async (t) => {

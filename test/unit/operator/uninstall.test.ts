@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { conflict } from '../../../operator/kube/http/kube-error.ts';
 import type { KubeObject, Stored } from '../../../operator/kube/objects.ts';
-import { silentLog } from '../../../operator/log.ts';
 import { type UninstallOptions, uninstall } from '../../../operator/uninstall.ts';
+import { silentLog } from '../../kit/silent-log.ts';
 
 const room = (name: string): Stored<KubeObject> => ({
   apiVersion: 'mediarooms.dev/v1alpha2',

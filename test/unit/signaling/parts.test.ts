@@ -1,11 +1,11 @@
 // Independent parts: send queue, token bucket, origins, token renewal.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { silentLog } from '../../../node/common/log.ts';
 import { TokenBucket } from '../../../node/common/token-bucket.ts';
 import { isAllowedOrigin } from '../../../node/signaling/origin.ts';
 import { type OutboxLimits, SendQueue } from '../../../node/signaling/outbox.ts';
 import { renewalDelay, TokenRenewal } from '../../../node/signaling/token-renewal.ts';
+import { silentLog } from '../../kit/silent-log.ts';
 import { turns } from '../../kit/turns.ts';
 
 const texts = (frames: readonly Buffer[] | undefined) => frames?.map(String);

@@ -4,7 +4,6 @@ import { createServer } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { eventTypes, type RoomEvent } from '../../../api/events.ts';
 import { serverEventSchema, serverSocketPath } from '../../../api/socket/server.ts';
-import { silentLog } from '../../../node/common/log.ts';
 import { EventLog } from '../../../node/events/event-log.ts';
 import type { SourcedEventListener } from '../../../node/rooms/event-feed.ts';
 import { type ApiToken, ApiTokens } from '../../../node/rooms/tokens/api-tokens.ts';
@@ -14,6 +13,7 @@ import { signedRequest, signedSocket } from '../../../operator/nodes/signature.t
 import { fieldsOf } from '../../kit/fields.ts';
 import { listen } from '../../kit/network/listen.ts';
 import { PeerSocket } from '../../kit/network/peer-socket.ts';
+import { silentLog } from '../../kit/silent-log.ts';
 import { turns } from '../../kit/turns.ts';
 
 async function start(t: TestContext, options: Partial<ServerSocketsOptions> = {}, capacity = 20) {

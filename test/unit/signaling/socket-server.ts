@@ -3,11 +3,11 @@ import { createServer } from 'node:http';
 import type { TestContext } from 'node:test';
 import type { RoomEvent } from '../../../api/events.ts';
 import { peerSocketPath } from '../../../api/peer.ts';
-import { silentLog } from '../../../node/common/log.ts';
 import { PeerSockets, type PeerSocketsOptions } from '../../../node/signaling/peer-sockets.ts';
 import { makeRooms } from '../../kit/fakes/rooms.ts';
 import { listen } from '../../kit/network/listen.ts';
 import { PeerSocket } from '../../kit/network/peer-socket.ts';
+import { silentLog } from '../../kit/silent-log.ts';
 
 export type SocketServer = Awaited<ReturnType<typeof startSocketServer>>;
 

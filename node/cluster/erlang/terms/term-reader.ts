@@ -20,14 +20,6 @@ const maxAtomBytes = 1020;
 const maxAtomCharacters = 255;
 const maxReferenceWords = 5;
 
-/** Decodes exactly one term. @throws WireError also for extra bytes. */
-export function decodeTerm(bytes: Buffer, limits: TermLimits = defaultTermLimits): Term {
-  const reader = new TermReader(bytes, 0, limits);
-  const term = reader.read();
-  if (!reader.done) throw new WireError('extra bytes after the term');
-  return term;
-}
-
 /** Reads consecutive terms. Binaries are views of the bytes, not copies. The limits apply to all terms together. */
 export class TermReader {
   readonly #bytes: Buffer;

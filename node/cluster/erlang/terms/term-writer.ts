@@ -6,13 +6,6 @@ const chunkBytes = 65_536;
 const maxDepth = 256;
 const maxAtomBytes = 1020;
 
-/** A term with its version byte. @throws TypeError for values that are no term, RangeError for values that are too long. */
-export function encodeTerm(term: Term): Buffer {
-  const writer = new TermWriter();
-  writer.write(term);
-  return writer.take();
-}
-
 /** Collects bytes until take(). Taken buffers are never modified, so they may stay in a socket. */
 export class TermWriter {
   #bytes = Buffer.allocUnsafe(chunkBytes);
@@ -72,7 +65,7 @@ export class TermWriter {
     this.#at += bytes.length;
   }
 
-  /** A term with its version byte. @throws TypeError RangeError */
+  /** A term with its version byte. @throws TypeError for values that are no term, RangeError for values that are too long. */
   write(term: Term): void {
     this.u8(versionByte);
     this.#term(term, maxDepth);

@@ -2,7 +2,8 @@
 import { KubeClient } from '../../../../operator/kube/client.ts';
 import { EventRecorder } from '../../../../operator/kube/event-recorder.ts';
 import type { CallObservation } from '../../../../operator/kube/observer.ts';
-import { createLog, type Log, silentLog } from '../../../../operator/log.ts';
+import { createLog, type Log } from '../../../../operator/log.ts';
+import { silentLog } from '../../silent-log.ts';
 
 export type ControllerClient = {
   client: KubeClient;

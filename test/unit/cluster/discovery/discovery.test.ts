@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startDiscovery } from '../../../../node/cluster/discovery/discovery.ts';
-import { silentLog } from '../../../../node/common/log.ts';
 import { FakeConnector } from '../../../kit/fakes/fake-connector.ts';
+import { silentLog } from '../../../kit/silent-log.ts';
 import { mockClock, settle } from './clock.ts';
 
 test('static discovery dials listed and advertised nodes once, redials lost ones, and stops after close', async (t) => {

@@ -26,8 +26,8 @@ import {
   replyPacket,
   statusPacket,
 } from '../../../../node/cluster/erlang/handshake/handshake-packets.ts';
-import { decodeTerm } from '../../../../node/cluster/erlang/terms/term-reader.ts';
-import { encodeTerm, TermWriter } from '../../../../node/cluster/erlang/terms/term-writer.ts';
+
+import { TermWriter } from '../../../../node/cluster/erlang/terms/term-writer.ts';
 import {
   atom,
   BitString,
@@ -40,6 +40,7 @@ import {
   tuple,
 } from '../../../../node/cluster/erlang/terms/terms.ts';
 import { WireError } from '../../../../node/cluster/erlang/wire-error.ts';
+import { decodeTerm, encodeTerm } from '../../../kit/erlang-terms.ts';
 import { ByteFuzzer } from '../../../kit/fuzzer.ts';
 import { liveHeap } from '../../../kit/processes/resources.ts';
 

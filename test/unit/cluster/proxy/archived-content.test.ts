@@ -6,12 +6,12 @@ import { type TestContext, test } from 'node:test';
 import { ServiceError } from '../../../../api/errors.ts';
 import type { RecordingSummary } from '../../../../api/recording.ts';
 import { ClusterContent } from '../../../../node/cluster/proxy/cluster-content.ts';
-import { silentLog } from '../../../../node/common/log.ts';
 import type { ContentRequest, RecordingArchive } from '../../../../node/rooms/services/content.ts';
 import { makeDispatcher } from '../../../kit/fakes/dispatcher.ts';
 import { FakeNetwork } from '../../../kit/fakes/fake-links.ts';
 import { makeContent } from '../../../kit/media/content.ts';
 import { addFiles, makeResources } from '../../../kit/processes/resources-folder.ts';
+import { silentLog } from '../../../kit/silent-log.ts';
 
 const idOf = (second: number) => `r-20261121T1200${String(second).padStart(2, '0')}000Z`;
 

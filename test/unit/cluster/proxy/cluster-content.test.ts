@@ -10,7 +10,6 @@ import { ClusterContent, type LocalContentService } from '../../../../node/clust
 import { NodeHttpClient } from '../../../../node/cluster/proxy/node-http-client.ts';
 import { NodeTokens } from '../../../../node/cluster/proxy/node-tokens.ts';
 import type { ProxyTarget } from '../../../../node/cluster/proxy/peer-socket-proxy.ts';
-import { silentLog } from '../../../../node/common/log.ts';
 import type { RequestObservation } from '../../../../node/http/middleware/access-log.ts';
 import { eventually } from '../../../kit/eventually.ts';
 import { makeDispatcher } from '../../../kit/fakes/dispatcher.ts';
@@ -19,6 +18,7 @@ import { fieldsOf } from '../../../kit/fields.ts';
 import { makeContent } from '../../../kit/media/content.ts';
 import { listen } from '../../../kit/network/listen.ts';
 import { addFiles, makeResources } from '../../../kit/processes/resources-folder.ts';
+import { silentLog } from '../../../kit/silent-log.ts';
 import { readToken, startServer, token } from '../../http/server.ts';
 
 type ContentNode = {

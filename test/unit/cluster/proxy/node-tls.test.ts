@@ -4,9 +4,9 @@ import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
 import { type TestContext, test } from 'node:test';
 import { NodeHttpClient } from '../../../../node/cluster/proxy/node-http-client.ts';
-import { silentLog } from '../../../../node/common/log.ts';
 import { listen } from '../../../kit/network/listen.ts';
 import { selfSigned } from '../../../kit/self-signed.ts';
+import { silentLog } from '../../../kit/silent-log.ts';
 import { tempFolder } from '../../../kit/temp-folder.ts';
 
 type Pair = { key: string; cert: string };

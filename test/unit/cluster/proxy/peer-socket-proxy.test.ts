@@ -10,7 +10,6 @@ import { proxiedHeader } from '../../../../api/node.ts';
 import { peerSocketPath } from '../../../../api/peer.ts';
 import { NodeTokens } from '../../../../node/cluster/proxy/node-tokens.ts';
 import { PeerSocketProxy, type ProxyTarget } from '../../../../node/cluster/proxy/peer-socket-proxy.ts';
-import { silentLog } from '../../../../node/common/log.ts';
 import type { ProxiedSocket } from '../../../../node/rooms/proxied-socket.ts';
 import { PeerTokens } from '../../../../node/rooms/tokens/peer-tokens.ts';
 import type { PeerSocketsOptions } from '../../../../node/signaling/peer-sockets.ts';
@@ -19,6 +18,7 @@ import { fieldsOf } from '../../../kit/fields.ts';
 import { listen } from '../../../kit/network/listen.ts';
 import { PeerSocket } from '../../../kit/network/peer-socket.ts';
 import { keepDoing } from '../../../kit/pace.ts';
+import { silentLog } from '../../../kit/silent-log.ts';
 import { startSocketServer, type WelcomeData } from '../../signaling/socket-server.ts';
 
 const secret = 'a secret of the tests';

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { silentLog } from '../../../../node/common/log.ts';
 import { HlsStreams, type HlsStreamsOptions } from '../../../../node/components/hls/hls-streams.ts';
 import { parseOptions } from '../../../../node/components/hls/options.ts';
 import { Admission } from '../../../../node/components/process/admission.ts';
@@ -12,6 +11,7 @@ import type { Upload, Uploads } from '../../../../node/storage/upload.ts';
 import { eventually } from '../../../kit/eventually.ts';
 import { hostFacts } from '../../../kit/fakes/fake-components.ts';
 import { addFiles, makeResources } from '../../../kit/processes/resources-folder.ts';
+import { silentLog } from '../../../kit/silent-log.ts';
 
 const host = { ...hostFacts, log: silentLog() };
 const small = { width: 320, height: 180 };

@@ -4,12 +4,12 @@ import { appendFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { silentLog } from '../../../../node/common/log.ts';
 import { Stream, type StreamOptions } from '../../../../node/components/hls/stream.ts';
 import type { ContentResponse, PlaylistRequest } from '../../../../node/rooms/services/content.ts';
 import { fieldsOf } from '../../../kit/fields.ts';
 import { type CheckedPlaylist, checkPlaylist, checkUpdate } from '../../../kit/media/hls-conformance.ts';
 import { makeResources } from '../../../kit/processes/resources-folder.ts';
+import { silentLog } from '../../../kit/silent-log.ts';
 import { turns } from '../../../kit/turns.ts';
 
 const codecs = 'avc1.4d401f,mp4a.40.2';

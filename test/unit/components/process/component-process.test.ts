@@ -7,7 +7,6 @@ import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { z } from 'zod';
-import { silentLog } from '../../../../node/common/log.ts';
 import { ComponentProcess, type ComponentProcessOptions } from '../../../../node/components/process/component-process.ts';
 import { maxMessageBytes } from '../../../../node/components/process/limits.ts';
 import { findGreedy, memoryLimit } from '../../../../node/components/process/memory-watch.ts';
@@ -18,6 +17,7 @@ import type { AvChildCommand } from '../../../kit/media/component-process-main.t
 import { isAlive } from '../../../kit/processes/alive.ts';
 import { makeResources } from '../../../kit/processes/resources-folder.ts';
 import { recordedLog } from '../../../kit/recorded-log.ts';
+import { silentLog } from '../../../kit/silent-log.ts';
 
 const module = join(import.meta.dirname, '../../../kit/media/component-process-main.ts');
 const reportSchema = z.strictObject({ text: z.string() });

@@ -1,7 +1,6 @@
 // Process supervisor: drops tracks that crash the process, restarts it for the others, and applies fair limits.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { silentLog } from '../../../../node/common/log.ts';
 import { DroppedTracks } from '../../../../node/components/process/dropped-tracks.ts';
 import {
   type ProcessCallbacks,
@@ -9,6 +8,7 @@ import {
   type SupervisedProcess,
 } from '../../../../node/components/process/process-supervisor.ts';
 import type { SubscribableTrack } from '../../../../node/rooms/interfaces.ts';
+import { silentLog } from '../../../kit/silent-log.ts';
 
 function track(id: string, peerId: string, kind: 'audio' | 'video' = 'video'): SubscribableTrack {
   return { id, origin: { peerId }, kind, encoding: kind === 'video' ? 'vp8' : 'opus', metadata: null };

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { ServiceError } from '../../../../api/errors.ts';
-import { silentLog } from '../../../../node/common/log.ts';
 import { TrackFeed } from '../../../../node/components/process/track-feed.ts';
 import type { EgressTrack, RtpEgress, SubscribableTrack } from '../../../../node/rooms/interfaces.ts';
+import { silentLog } from '../../../kit/silent-log.ts';
 import { turns } from '../../../kit/turns.ts';
 
 const track: SubscribableTrack = { id: 't', kind: 'audio', encoding: 'opus', origin: { peerId: 'p' }, metadata: null };

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { roomSpecSchema } from '../../../../crds/room.ts';
-import { silentLog } from '../../../../node/common/log.ts';
 import { createRecordingSpec } from '../../../../node/components/recording/recording-component.ts';
 import { Recordings, type RecordingTarget } from '../../../../node/components/recording/recordings.ts';
 import type { ComponentHost } from '../../../../node/rooms/interfaces.ts';
 import { desiredComponents, SecretDigests } from '../../../../operator/rooms/desired-components.ts';
 import { noUploads } from '../../../kit/fakes/component-registry.ts';
 import { makeResources } from '../../../kit/processes/resources-folder.ts';
+import { silentLog } from '../../../kit/silent-log.ts';
 
 const keys = { accessKeyId: 'id', secretAccessKey: 'key' };
 const encoded = Object.fromEntries(Object.entries(keys).map(([name, value]) => [name, Buffer.from(value).toString('base64')]));

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { silentLog } from '../../../../node/common/log.ts';
 import { cluster, matroskaHead, opusHead } from '../../../../node/components/recording/matroska.ts';
 import { Recordings, type RecordingTarget } from '../../../../node/components/recording/recordings.ts';
 import { LocalContent } from '../../../../node/storage/local-content.ts';
@@ -11,6 +10,7 @@ import { eventually } from '../../../kit/eventually.ts';
 import { noUploads } from '../../../kit/fakes/component-registry.ts';
 import { opusPacket } from '../../../kit/media/ogg-file.ts';
 import { makeResources } from '../../../kit/processes/resources-folder.ts';
+import { silentLog } from '../../../kit/silent-log.ts';
 
 const start = Date.UTC(2026, 10, 21, 12, 0, 0, 5);
 const track = {

@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { renderOptionsSchema } from '../../../../api/render.ts';
-import { silentLog } from '../../../../node/common/log.ts';
 import { Admission } from '../../../../node/components/process/admission.ts';
 import { RenderQueue } from '../../../../node/components/render/render-queue.ts';
 import type { RenderSource } from '../../../../node/rooms/services/renders.ts';
 import { eventually } from '../../../kit/eventually.ts';
 import { noUploads } from '../../../kit/fakes/component-registry.ts';
 import { addFiles, makeResources } from '../../../kit/processes/resources-folder.ts';
+import { silentLog } from '../../../kit/silent-log.ts';
 import { turns } from '../../../kit/turns.ts';
 
 const options = renderOptionsSchema.parse({});

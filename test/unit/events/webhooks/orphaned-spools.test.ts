@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { silentLog } from '../../../../node/common/log.ts';
 import { OrphanedSpools, type OrphanedSpoolsOptions } from '../../../../node/events/webhooks/orphaned-spools.ts';
 import { SpoolFolder } from '../../../../node/events/webhooks/spool-folder.ts';
 import { eventually } from '../../../kit/eventually.ts';
 import { openStore, roomEvent, startWebhooks, testSettings, untilPending } from '../../../kit/fakes/webhooks.ts';
 import { fieldsOf } from '../../../kit/fields.ts';
 import { accept, reject, startReceiver } from '../../../kit/network/webhook-receiver.ts';
+import { silentLog } from '../../../kit/silent-log.ts';
 import { tempFolder } from '../../../kit/temp-folder.ts';
 
 /** @returns a folder in which a node left events 1 and 2 of a room, because their receiver rejected them */

@@ -4,11 +4,11 @@ import { execFileSync } from 'node:child_process';
 import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { silentLog } from '../../../../node/common/log.ts';
 import type { Delivery } from '../../../../node/events/webhooks/delivery.ts';
 import { Spool, type SpoolOptions } from '../../../../node/events/webhooks/spool.ts';
 import { eventually } from '../../../kit/eventually.ts';
 import { recordedLog } from '../../../kit/recorded-log.ts';
+import { silentLog } from '../../../kit/silent-log.ts';
 import { tempFolder } from '../../../kit/temp-folder.ts';
 
 function open(t: TestContext, folder: string, options: Partial<SpoolOptions> = {}) {

@@ -5,7 +5,6 @@ import { once } from 'node:events';
 import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, test } from 'node:test';
-import { silentLog } from '../../../../node/common/log.ts';
 import { DeadLetters } from '../../../../node/events/webhooks/dead-letters.ts';
 import { SpoolFolder } from '../../../../node/events/webhooks/spool-folder.ts';
 import { WebhookStore } from '../../../../node/events/webhooks/store.ts';
@@ -14,6 +13,7 @@ import { openStore, roomEvent, startWebhooks, testSettings, untilPending } from 
 import { fieldsOf } from '../../../kit/fields.ts';
 import { accept, reject, startReceiver } from '../../../kit/network/webhook-receiver.ts';
 import { recordedLog } from '../../../kit/recorded-log.ts';
+import { silentLog } from '../../../kit/silent-log.ts';
 import { tempFolder } from '../../../kit/temp-folder.ts';
 
 const program = join(import.meta.dirname, '../../../kit/processes/spooling-process.ts');

@@ -7,7 +7,7 @@ import { CrdError, type EnsureOptions, ensureCrds } from '../../../../operator/c
 import type { KubeClient } from '../../../../operator/kube/client.ts';
 import { KubeError } from '../../../../operator/kube/http/kube-error.ts';
 import type { KubeObject, Stored } from '../../../../operator/kube/objects.ts';
-import { silentLog } from '../../../../operator/log.ts';
+import { silentLog } from '../../../kit/silent-log.ts';
 
 type FakeApiServer = {
   stored: Map<string, Stored<Definition>>;

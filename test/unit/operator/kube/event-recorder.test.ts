@@ -4,8 +4,8 @@ import { describe, it, type TestContext } from 'node:test';
 import { EventRecorder, truncateUtf8 } from '../../../../operator/kube/event-recorder.ts';
 import { KubeError } from '../../../../operator/kube/http/kube-error.ts';
 import type { KubeObject, Resource } from '../../../../operator/kube/objects.ts';
-import { silentLog } from '../../../../operator/log.ts';
 import { fieldsOf } from '../../../kit/fields.ts';
+import { silentLog } from '../../../kit/silent-log.ts';
 import { turns } from '../../../kit/turns.ts';
 import { room } from './fake-api.ts';
 

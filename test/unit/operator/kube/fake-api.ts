@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { type ConnectOptions, KubeClient } from '../../../../operator/kube/client.ts';
 import type { KubeObject, Stored } from '../../../../operator/kube/objects.ts';
-import { silentLog } from '../../../../operator/log.ts';
 import { listen } from '../../../kit/network/listen.ts';
+import { silentLog } from '../../../kit/silent-log.ts';
 import { tempFolder } from '../../../kit/temp-folder.ts';
 
 export type Asked = {

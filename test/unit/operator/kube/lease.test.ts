@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { KubeError } from '../../../../operator/kube/http/kube-error.ts';
 import { LeaderElector } from '../../../../operator/kube/lease.ts';
-import { silentLog } from '../../../../operator/log.ts';
+import { silentLog } from '../../../kit/silent-log.ts';
 import { turns } from '../../../kit/turns.ts';
 import { FakeLeases } from './fake-leases.ts';
 

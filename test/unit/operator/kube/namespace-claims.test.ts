@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KubeError } from '../../../../operator/kube/http/kube-error.ts';
 import { NamespaceClaims, whereClaimed } from '../../../../operator/kube/namespace-claims.ts';
-import { silentLog } from '../../../../operator/log.ts';
+import { silentLog } from '../../../kit/silent-log.ts';
 import { FakeLeases } from './fake-leases.ts';
 
 const leaseMs = 15_000;

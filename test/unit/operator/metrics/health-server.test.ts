@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
-import { silentLog } from '../../../../operator/log.ts';
 import { type Check, HealthServer, type HealthServerOptions } from '../../../../operator/metrics/health-server.ts';
+import { silentLog } from '../../../kit/silent-log.ts';
 
 async function start(t: TestContext, options: Partial<HealthServerOptions> = {}) {
   const server = await HealthServer.start({

@@ -4,8 +4,8 @@ import { describe, it } from 'node:test';
 import { resources } from '../../../../operator/kube/objects.ts';
 import { Reflector } from '../../../../operator/kube/reflector.ts';
 import { WorkQueue } from '../../../../operator/kube/work-queue.ts';
-import { silentLog } from '../../../../operator/log.ts';
 import { OperatorMetrics } from '../../../../operator/metrics/operator-metrics.ts';
+import { silentLog } from '../../../kit/silent-log.ts';
 
 /** Value of a series in the exposition text. */
 async function seriesOf(metrics: OperatorMetrics, series: string): Promise<number | undefined> {

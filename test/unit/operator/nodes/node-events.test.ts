@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { WebSocketServer } from 'ws';
-import { silentLog } from '../../../../operator/log.ts';
 import { NodeEvents, type NodeEventsOptions } from '../../../../operator/nodes/node-events.ts';
 import type { NodeEvent } from '../../../../operator/nodes/schemas.ts';
 import { apiClient } from '../../../kit/answers/api-client.ts';
@@ -12,6 +11,7 @@ import { eventually } from '../../../kit/eventually.ts';
 import { startTcpProxy } from '../../../kit/network/tcp-proxy.ts';
 import { startNodePair } from '../../../kit/processes/node-pair.ts';
 import { startNode } from '../../../kit/processes/start-node.ts';
+import { silentLog } from '../../../kit/silent-log.ts';
 
 type Listening = {
   heard: NodeEvent[];

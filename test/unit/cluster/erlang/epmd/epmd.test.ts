@@ -6,11 +6,11 @@ import { describe, type TestContext, test } from 'node:test';
 import { EpmdService } from '../../../../../node/cluster/erlang/epmd/epmd.ts';
 import { findNode, listNodes, NameTakenError, registerNode } from '../../../../../node/cluster/erlang/epmd/epmd-client.ts';
 import { EpmdServer, epmdServerLimits } from '../../../../../node/cluster/erlang/epmd/epmd-server.ts';
-import { silentLog } from '../../../../../node/common/log.ts';
 import { eventually } from '../../../../kit/eventually.ts';
 import { LogRecorder } from '../../../../kit/network/dist-nodes.ts';
 import { freePort } from '../../../../kit/network/free-ports.ts';
 import { listen, socketClosed } from '../../../../kit/network/listen.ts';
+import { silentLog } from '../../../../kit/silent-log.ts';
 
 async function startServer(t: TestContext, limits = epmdServerLimits, ip: string | null = '127.0.0.1'): Promise<EpmdServer> {
   const server = new EpmdServer(silentLog(), limits);
