@@ -1,10 +1,9 @@
 // Ids: those that clients choose, and idempotency keys.
 import { z } from 'zod';
+import { idPattern, idRule } from './core/id-pattern.ts';
 import { kube, matches } from './core/kube.ts';
 
-/** Room and peer ids: alphanumeric characters, hyphens and underscores, 1 to 128 of them. */
-export const idPattern = /^[A-Za-z0-9_-]{1,128}$/;
-export const idRule = 'may contain only alphanumeric characters, hyphens and underscores (1 to 128)';
+/** Room and peer ids. */
 export const idSchema = z
   .string()
   .regex(idPattern, idRule)

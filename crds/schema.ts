@@ -1,7 +1,7 @@
 // Building blocks of CRD schemas: zod plus the Kubernetes extensions (CEL rules, list types, preserved JSON).
 import { z } from 'zod';
+import { idPattern, idRule } from '../api/core/id-pattern.ts';
 import { kube, matches, type Rule } from '../api/core/kube.ts';
-import { idPattern, idRule } from '../api/id.ts';
 
 /** Adds CEL rules to those of the schema. */
 export function withRules<T extends z.ZodType>(schema: T, ...rules: Rule[]): T {

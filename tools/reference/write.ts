@@ -1,4 +1,4 @@
-// `npm run reference`: writes files generated from schemas and tables of the source: types and methods of packages/server-sdk, messages and codes of packages/client and pages of docs/reference.
+// `npm run reference`: writes files generated from schemas and tables of the source: parts of the packages and pages of docs/reference.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -29,6 +29,7 @@ export async function generatedFiles(): Promise<Record<string, string>> {
     'server-sdk/src/generated/methods.ts': methodsText(document),
     'server-sdk/src/generated/events.ts': eventsText(document),
     'server-sdk/src/generated/request-path.ts': copyText('api/core/request-path.ts'),
+    'console/src/generated/id-pattern.ts': copyText('api/core/id-pattern.ts'),
     'client/src/generated/close-codes.ts': closeCodesText(),
     'client/src/generated/protocol.ts': clientProtocolText(),
   };

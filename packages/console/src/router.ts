@@ -1,5 +1,6 @@
 // Router: maps the fragment of the URL to a page. Guest tokens are in the fragment, because it is never sent to a server.
 import { useEffect, useState } from 'react';
+import { idPattern } from './generated/id-pattern.ts';
 
 export type GuestLink = { roomId: string; token: string; url: string | null };
 /** Pages without parameters. */
@@ -15,8 +16,7 @@ export type Route =
 export type PageName = Route['page'];
 export type RouteOf<Name extends PageName> = Extract<Route, { page: Name }>;
 
-const id = '[A-Za-z0-9_-]{1,128}';
-const oneRoom = new RegExp(`^(room|watch)/(${id})$`);
+const oneRoom = /^(room|watch)\/([^/]+)$/;
 /** Recording ids are folder names: no slash, and never `.` or `..`. */
 const oneRecording = /^recordings\/([^/?#]{1,512})$/;
 
@@ -26,8 +26,8 @@ function parseRoute(hash: string): Route {
   if (path === 'join') return { page: 'join', link: readGuestLink(new URLSearchParams(query)) };
   const page = plain.find((name) => name === path);
   if (page) return { page };
-  const [, name, roomId] = oneRoom.exec(path) ?? [];
-  if (roomId) return { page: name === 'watch' ? 'watch' : 'room', roomId };
+  const [, name, roomId = ''] = oneRoom.exec(path) ?? [];
+  if (idPattern.test(roomId)) return { page: name === 'watch' ? 'watch' : 'room', roomId };
   const recordingId = decode(oneRecording.exec(path)?.[1]);
   return recordingId ? { page: 'recording', recordingId } : { page: 'rooms' };
 }

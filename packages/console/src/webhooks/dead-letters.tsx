@@ -10,6 +10,7 @@ import { Alert, EmptyState, ErrorAlert, UnreachableNodes } from '../components/p
 import { SearchField } from '../components/search-field.tsx';
 import { Timestamp } from '../components/timestamp.tsx';
 import { plural } from '../format.ts';
+import { idPattern } from '../generated/id-pattern.ts';
 import { useSessionContext } from '../hooks/console-context.ts';
 import { useAction } from '../hooks/use-action.ts';
 import { useResource } from '../hooks/use-resource.ts';
@@ -18,12 +19,11 @@ import { DeadLetterDialog } from './dead-letter-dialog.tsx';
 /** Dead letters change rarely and may be large: they are fetched when the counters of the nodes change, and at this interval. */
 const refreshIntervalMs = 30_000;
 const pageSize = 100;
-const roomPattern = /^[A-Za-z0-9_-]{1,128}$/;
 
 export function DeadLetters({ given, onReplayed }: { given: string; onReplayed: () => void }) {
   const [room, setRoom] = useState('');
   const [limit, setLimit] = useState(pageSize);
-  const wanted = roomPattern.test(room) ? room : '';
+  const wanted = idPattern.test(room) ? room : '';
   const { data, problem, lost, refresh } = useResource(
     ['dead-letters', wanted, limit],
     (api, signal) => listDeadLetters(api, wanted, limit, signal),
