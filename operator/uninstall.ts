@@ -94,22 +94,19 @@ async function release(resource: Resource, options: UninstallOptions): Promise<v
 }
 
 async function end(resource: Resource, options: UninstallOptions, until: number): Promise<void> {
-  const { client, log, pollInterval = defaultPollMs } = options;
+  const { client, log } = options;
   const found = await all(resource, options);
   log.info({ kind: resource.kind, count: found.length }, 'deleting');
   for (const { metadata } of found) await client.delete(resource, metadata, { uid: metadata.uid });
-  for (;;) {
+  await poll(options, until, async (late) => {
     const left = await all(resource, options);
-    if (left.length === 0) return;
-    if (performance.now() > until) {
-      log.warn(
-        { kind: resource.kind, left: left.slice(0, 20).map(keyOf), count: left.length },
-        'objects not deleted in time, removing finalizers',
-      );
-      if (await letGo(resource, left, client)) return;
-    }
-    await sleep(pollInterval);
-  }
+    if (left.length === 0 || !late) return left.length === 0;
+    log.warn(
+      { kind: resource.kind, left: left.slice(0, 20).map(keyOf), count: left.length },
+      'objects not deleted in time, removing finalizers',
+    );
+    return letGo(resource, left, client);
+  });
 }
 
 function isOurs(finalizer: string): boolean {
@@ -191,24 +188,28 @@ async function waitForPods(options: UninstallOptions, until: number): Promise<vo
 }
 
 /** Waits until nothing is found; warns after the timeout. */
-async function whileAny(options: UninstallOptions, until: number, warning: string, find: () => Promise<unknown[]>): Promise<void> {
-  const { log, pollInterval = defaultPollMs } = options;
-  for (;;) {
+function whileAny(options: UninstallOptions, until: number, warning: string, find: () => Promise<unknown[]>): Promise<void> {
+  return poll(options, until, async (late) => {
     const left = await find();
-    if (left.length === 0) return;
-    if (performance.now() > until) {
-      log.warn({ count: left.length }, warning);
-      return;
-    }
-    await sleep(pollInterval);
-  }
+    if (left.length > 0 && late) options.log.warn({ count: left.length }, warning);
+    return left.length === 0 || late;
+  });
 }
 
 /** Repeats a step until it returns true. @throws Error with the message after the timeout */
-async function repeat({ pollInterval = defaultPollMs }: UninstallOptions, message: string, step: () => Promise<boolean>): Promise<void> {
-  const until = performance.now() + stepTimeoutMs;
-  while (!(await step())) {
-    if (performance.now() > until) throw new Error(message);
-    await sleep(pollInterval);
-  }
+function repeat(options: UninstallOptions, message: string, step: () => Promise<boolean>): Promise<void> {
+  return poll(options, performance.now() + stepTimeoutMs, async (late) => {
+    const done = await step();
+    if (!done && late) throw new Error(message);
+    return done;
+  });
+}
+
+/** Repeats a step until it returns true. `late`: whether the deadline has passed, after which the step must end or throw. */
+async function poll(
+  { pollInterval = defaultPollMs }: UninstallOptions,
+  deadline: number,
+  step: (late: boolean) => Promise<boolean>,
+): Promise<void> {
+  while (!(await step(performance.now() > deadline))) await sleep(pollInterval);
 }

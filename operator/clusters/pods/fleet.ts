@@ -53,8 +53,7 @@ export type FleetState = {
 export class Fleet {
   readonly #options: FleetOptions;
   readonly #samples = new Map<string, ScaleSample[]>();
-  readonly #failures = new Map<string, { times: number; until: number }>();
-  readonly #lastFailure = new Map<string, string>();
+  readonly #failures = new Map<string, { times: number; until: number; message: string }>();
   readonly #turns = new RolloutTurns();
   readonly #surges: SurgeMonitor;
 
@@ -139,7 +138,6 @@ export class Fleet {
   forget(key: string): void {
     this.#samples.delete(key);
     this.#failures.delete(key);
-    this.#lastFailure.delete(key);
     this.#turns.take(key, false);
     this.#surges.forget(key);
     this.#options.operations.retain(key, new Map());
@@ -224,16 +222,16 @@ export class Fleet {
     { progress, problems }: FleetState,
   ): Promise<void> {
     const { operations } = this.#options;
+    let failure: string | undefined;
     for (const pod of plan.remove) {
-      const failure = await operations.removeFailed(context, pods, pod);
-      this.#lastFailure.set(context.key, failure);
+      failure = await operations.removeFailed(context, pods, pod);
       progress.push({ reason: 'Replacing', message: `${failure} It is being replaced.` });
     }
     // The problem is among those of the Secrets.
     if (!context.canStart) return;
-    const pause = this.#pauseAfterFailures(context.key, plan.remove.length > 0);
-    if (pause > 0 && plan.create.length > 0) {
-      progress.push({ reason: 'Replacing', message: `${this.#lastFailure.get(context.key)} The next pod is created after a pause.` });
+    const paused = this.#pauseAfterFailure(context.key, failure);
+    if (paused !== undefined && plan.create.length > 0) {
+      progress.push({ reason: 'Replacing', message: `${paused} The next pod is created after a pause.` });
       return;
     }
     for (const index of plan.create) {
@@ -243,15 +241,16 @@ export class Fleet {
     }
   }
 
-  /** Limits the rate of pods that fail as soon as they are scheduled. @returns milliseconds to wait */
-  #pauseAfterFailures(key: string, failed: boolean): number {
+  /** Limits the rate of pods that fail as soon as they are scheduled. @returns the failure because of which to wait */
+  #pauseAfterFailure(key: string, message: string | undefined): string | undefined {
     const now = this.#options.now();
-    const known = this.#failures.get(key);
-    if (failed) {
+    let known = this.#failures.get(key);
+    if (message !== undefined) {
       const times = known && now - known.until < failureMemory ? known.times + 1 : 0;
-      this.#failures.set(key, { times, until: now + Math.min(firstFailurePause * 2 ** times, maxFailurePauseMs) });
+      known = { times, until: now + Math.min(firstFailurePause * 2 ** times, maxFailurePauseMs), message };
+      this.#failures.set(key, known);
     }
-    return Math.max(0, (this.#failures.get(key)?.until ?? 0) - now);
+    return known && known.until > now ? known.message : undefined;
   }
 
   async #drainAndKeep(context: ReconcileContext, pods: Pods, plan: RolloutPlan, { seen, progress, held }: FleetState): Promise<void> {
