@@ -29,6 +29,7 @@ const needsFixedPorts = /SVC_DIST_ENABLED|defaultEpmdPort|\bcontainerEnvironment
  * @property {readonly string[]} [goClient] files that run examples/go-client
  * @property {number} cores cores that a file keeps busy on average; the summary of a run has the measured value
  * @property {Readonly<Record<string, number>>} [heavy] measured cores of files that use more; about twice as many if they measure time
+ * @property {Readonly<Record<string, number>>} [light] measured cores of files that take half a minute or more and wait most of the time
  * @property {readonly string[]} [first] the slowest files: started last, they would run alone at the end
  * @property {number} testTimeout of one test, in milliseconds
  * @property {number} fileTimeout of one file, in milliseconds
@@ -48,6 +49,7 @@ export const layers = [
     // Media runs in real time: each file waits most of the time.
     cores: 0.3,
     heavy: { 'call-sound': 0.6, hls: 1, 'hls-composer': 1, leaks: 1 },
+    light: { node: 0.15, prometheus: 0.15, 's3-recording': 0.2, 'sip-signalling': 0.1, 'worker-pool': 0.15 },
     first: ['churn', 'sip-signalling', 's3-recording', 'sip-component'],
     testTimeout: 90_000,
     fileTimeout: 600_000,
@@ -81,6 +83,17 @@ export const layers = [
     cores: 0.4,
     // Real-time video, and Leases of one second: both expire on a busy machine, which is correct.
     heavy: { 'example-class': 1, 'operator-killed': 1 },
+    light: {
+      'clusters-hot': 0.3,
+      'clusters-outage': 0.3,
+      'kube-lease': 0.25,
+      'kube-outages': 0.2,
+      'operator-claims': 0.25,
+      'operator-outages': 0.25,
+      'operator-uninstall': 0.35,
+      'rooms-loss': 0.3,
+      'rooms-operators': 0.3,
+    },
     first: ['clusters-hosts', 'clusters-scale', 'rooms-loss', 'operator-outages', 'kube-outages'],
     testTimeout: 300_000,
     fileTimeout: 1_200_000,
@@ -94,6 +107,7 @@ export const layers = [
     cores: 0.5,
     // Measures the latency of a stream that it composes, encodes and plays.
     heavy: { hls: 1.2 },
+    light: { 'client-reconnect': 0.35, 'console-recovery': 0.25, 'console-rooms': 0.3, 'console-webhooks': 0.3 },
     first: ['console-watch-trouble', 'console-recordings', 'console-recovery', 'guest-check'],
     testTimeout: 180_000,
     fileTimeout: 900_000,
@@ -143,7 +157,7 @@ export function testFiles(folder, filters) {
 /**
  * @param {Layer} layer
  * @param {string} file
- * @returns {string} its name within the layer, as used in `heavy`, `first` and `goClient`
+ * @returns {string} its name within the layer, as used in `heavy`, `light`, `first` and `goClient`
  */
 export function nameOf(layer, file) {
   return relative(join(root, 'test', layer.name), file).replace(/\.test\.ts$/, '');
@@ -171,7 +185,7 @@ export function jobsOf(plan) {
       const reached = reach.of(file);
       const makesDevices = networkKits.some((kit) => reached.has(kit));
       const ownNetwork = layer.name === 'cluster' || makesDevices || reach.mentions(file, join(root, 'test'), needsFixedPorts);
-      return { name: `${layer.name}/${own}`, file, layer, cores: layer.heavy?.[own] ?? layer.cores, ownNetwork };
+      return { name: `${layer.name}/${own}`, file, layer, cores: layer.heavy?.[own] ?? layer.light?.[own] ?? layer.cores, ownNetwork };
     }),
   );
   const turn = (/** @type {TestJob} */ { file, layer, cores }) => {
