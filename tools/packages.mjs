@@ -26,7 +26,7 @@ export const aptPackages = /** @type {const} */ ({
   sip: ['kamailio', 'kamailio-tls-modules', 'sip-tester', 'openssl'],
   relay: ['coturn'],
   browser: ['chromium', 'chromium-headless-shell', 'ffmpeg', 'coturn'],
-  networks: ['iproute2', 'iptables'],
+  networks: ['iproute2', 'iptables', 'nftables'],
   cluster: ['erlang-base'],
   metrics: ['prometheus'],
   images: ['buildah', 'debootstrap'],

@@ -69,6 +69,12 @@ export const staticSettings = [
   ),
   setting('WEBRTC_TURN_PORT', value.port, 'Port of TURN over UDP and TCP.', { default: 3478 }),
   setting('WEBRTC_TURN_TLS_PORT', value.port, 'Port of TURN over TLS; needs a certificate.'),
+  setting(
+    'WEBRTC_TURN_TLS_PUBLIC_PORT',
+    value.port,
+    'Port of TURN over TLS for clients, if a proxy forwards it without ending TLS, or a load balancer.',
+    { derived: 'the value of WEBRTC_TURN_TLS_PORT' },
+  ),
   setting('WEBRTC_TURN_TLS_KEY_PATH', value.filePath, 'TLS key of TURN (PEM). Both of TURN_TLS_*_PATH or neither.', {
     derived: 'the value of SSL_KEY_PATH',
   }),

@@ -52,6 +52,7 @@ function completedValues({ webrtc, dist, tls, ...config }: Config): StaticValues
     WEBRTC_TURN_IP: 'addresses' in announced ? [...announced.addresses] : null,
     WEBRTC_WORKERS: webrtc.workers,
     WEBRTC_TURN_TLS_PORT: turn.tls?.port ?? null,
+    WEBRTC_TURN_TLS_PUBLIC_PORT: turn.tls?.publicPort ?? null,
     WEBRTC_TURN_TLS_KEY_PATH: turn.tls?.keyPath ?? null,
     WEBRTC_TURN_TLS_CERT_PATH: turn.tls?.certPath ?? null,
     WEBRTC_TURN_TLS_HOST: turn.tls?.host ?? null,

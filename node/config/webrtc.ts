@@ -18,8 +18,10 @@ export type WebrtcConfig = {
   turn: { enabled: boolean; port: number; tls: TurnTls | null; relayIp: string };
 };
 
-/** `host`: host of the URLs for clients, a leading `*` for the announced address; null: the host of HOST. */
-export type TurnTls = TlsFiles & { port: number; host: string | null };
+/**
+ * `host`: host of the URLs for clients, a leading `*` for the announced address; null: the host of HOST. `publicPort`: port of the URLs.
+ */
+export type TurnTls = TlsFiles & { port: number; publicPort: number; host: string | null };
 
 /** `tls`: the TLS files of HTTP. */
 export type WebrtcInputs = { cores: number; routeAddress: () => Promise<string>; tls: TlsFiles | null };
@@ -95,6 +97,7 @@ async function readTurn(
   const enabled = reader.read('WEBRTC_TURN_ENABLED');
   const port = reader.read('WEBRTC_TURN_PORT');
   const tlsPort = reader.read('WEBRTC_TURN_TLS_PORT');
+  const publicPort = reader.read('WEBRTC_TURN_TLS_PUBLIC_PORT');
   const own = await readTls(reader, system, 'WEBRTC_TURN_TLS_KEY_PATH', 'WEBRTC_TURN_TLS_CERT_PATH');
   const files = own ?? tls;
   const host = reader.read('WEBRTC_TURN_TLS_HOST') ?? (own === null ? null : '*');
@@ -109,5 +112,5 @@ async function readTurn(
     reader.errors.push(configErrorMessage(reader.nameOf('WEBRTC_TURN_TLS_PORT'), expected, String(tlsPort)));
     return { enabled, port, tls: null, relayIp };
   }
-  return { enabled, port, tls: { ...files, port: tlsPort, host }, relayIp };
+  return { enabled, port, tls: { ...files, port: tlsPort, publicPort: publicPort ?? tlsPort, host }, relayIp };
 }

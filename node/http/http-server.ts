@@ -8,6 +8,7 @@ import type { ConsoleSession } from '../../api/console-session.ts';
 import type { HealthView } from '../../api/health.ts';
 import { operations } from '../../api/operations/table.ts';
 import type { Log } from '../common/log.ts';
+import { readTlsPair, type TlsFiles, watchTlsPair } from '../common/tls-files.ts';
 import type { ContentService, RecordingList } from '../rooms/services/content.ts';
 import type { OperationRegistry, OperationRunner } from '../rooms/services/operations.ts';
 import type { ApiTokens } from '../rooms/tokens/api-tokens.ts';
@@ -24,7 +25,6 @@ import { hlsHandlers, recordingHandlers } from './routes/content-handlers.ts';
 import { nodeHandlers } from './routes/node-handlers.ts';
 import { routes } from './routes/routes.ts';
 import { SocketByteCounter, type SocketBytes } from './socket-traffic.ts';
-import { readTlsPair, type TlsFiles, watchTlsPair } from './tls-files.ts';
 
 /** `client`: IP address of the client, resolved behind trusted proxies. */
 export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer, client: string) => void;

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../common/log.ts';
 import { parentDeathSignalCommand } from '../common/parent-death-signal.ts';
 import { Timer } from '../common/timer.ts';
+import { watchTlsPair } from '../common/tls-files.ts';
 import { coturnConfig } from './coturn-config.ts';
 import { turnCredential } from './credentials.ts';
 
@@ -18,7 +19,8 @@ export type TurnServerOptions = {
   log: Log;
   listenIp: string;
   port: number;
-  tls: { port: number; keyPath: string; certPath: string } | undefined;
+  /** `publicPort`: the port for clients, if something forwards it to `port`. */
+  tls: { port: number; publicPort?: number; keyPath: string; certPath: string } | undefined;
   /** Media address of the node, the only relay destination. */
   mediaIp: string;
   /** Public address of the node: an IP address, or the host name of the certificate for TLS. */
@@ -32,10 +34,9 @@ export type TurnIceServer = { urls: string[]; username: string; credential: stri
 /** Minimum lifetime of credentials in milliseconds. They expire at a full hour. */
 const credentialLifetime = 24 * 60 * 60 * 1000;
 
-const startTimeoutMs = 5_000;
+const startTimeoutMs = 30_000;
 const endTimeoutMs = 2_000;
 const restartDelay = 1_000;
-const certificateInterval = 60_000;
 
 export class TurnServer {
   readonly #options: TurnServerOptions;
@@ -44,8 +45,7 @@ export class TurnServer {
   readonly #secret = randomBytes(32).toString('hex');
   #child: ChildProcess | undefined;
   #renewal: Timer | undefined;
-  #certificates: Timer | undefined;
-  #certificateTime = 0;
+  #unwatch = () => {};
   #closed = false;
   #renew = () => {};
 
@@ -84,7 +84,7 @@ export class TurnServer {
     if (host === undefined) return [];
     const at = bracketed(host);
     const urls = [`turn:${at}:${port}?transport=udp`, `turn:${at}:${port}?transport=tcp`];
-    if (tls) urls.push(`turns:${bracketed(tlsHost(host))}:${tls.port}?transport=tcp`);
+    if (tls) urls.push(`turns:${bracketed(tlsHost(host))}:${tls.publicPort ?? tls.port}?transport=tcp`);
     return [{ urls, ...turnCredential(this.#secret, user, nextHour(Date.now() + credentialLifetime)) }];
   }
 
@@ -97,7 +97,7 @@ export class TurnServer {
   async close(): Promise<void> {
     this.#closed = true;
     this.#renewal?.stop();
-    this.#certificates?.stop();
+    this.#unwatch();
     const child = this.#child;
     if (child && child.exitCode === null && child.signalCode === null) {
       const ended = once(child, 'exit');
@@ -185,19 +185,11 @@ export class TurnServer {
     });
   }
 
-  /** coturn reloads its certificate on SIGUSR2. */
+  /** coturn reads its files again on SIGUSR2. Existing connections continue with the certificate with which they began. */
   #watchCertificate(): void {
     const { tls } = this.#options;
     if (!tls || this.#closed) return;
-    this.#certificates = new Timer(certificateInterval, () => {
-      stat(tls.certPath)
-        .then(({ mtimeMs }) => {
-          if (this.#certificateTime !== 0 && mtimeMs !== this.#certificateTime) this.#child?.kill('SIGUSR2');
-          this.#certificateTime = mtimeMs;
-        })
-        .catch(() => undefined)
-        .finally(() => this.#watchCertificate());
-    });
+    this.#unwatch = watchTlsPair(tls, this.#log, () => void this.#child?.kill('SIGUSR2'));
   }
 }
 

@@ -1,7 +1,7 @@
 // TLS files: reads key and certificate, and reloads them when the files change.
 import { readFileSync, unwatchFile, watchFile } from 'node:fs';
 import { createSecureContext } from 'node:tls';
-import type { Log } from '../common/log.ts';
+import type { Log } from './log.ts';
 
 export type TlsFiles = { keyPath: string; certPath: string };
 export type TlsPair = { key: Buffer; cert: Buffer };
