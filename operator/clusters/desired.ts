@@ -4,7 +4,7 @@ import { serviceAccount, serviceMonitor } from './auxiliary-objects.ts';
 import type { ClusterContext, PodSlot } from './cluster-context.ts';
 import type { ClusterObject, Service } from './manifests.ts';
 import { httpRoutes } from './network/http-route.ts';
-import { ingress } from './network/ingress.ts';
+import { ingress, routedIndexes } from './network/ingress.ts';
 import { networkPolicy } from './network/network-policy.ts';
 import { exposureOf, fixedPortBlock } from './network/ports.ts';
 import { apiService, mediaService, nodeService, nodesService } from './network/services.ts';
@@ -18,6 +18,8 @@ export function sharedObjects(cluster: StoredCluster, facts: ClusterContext): Cl
     nodesService(cluster),
     apiService(cluster),
     ...some(networkPolicy(cluster, facts)),
+    // Before the Ingress: the controllers of GKE and AWS reject one that names a missing Service.
+    ...(cluster.spec.ingress === undefined ? [] : routedIndexes(cluster, facts).map((index) => nodeService(cluster, index))),
     ...some(ingress(cluster, facts)),
     ...httpRoutes(cluster, facts),
     ...some(serviceMonitor(cluster, facts)),

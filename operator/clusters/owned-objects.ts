@@ -109,9 +109,9 @@ export class OwnedObjects {
 
 /**
  * Generated Secrets are kept, because their content cannot be recreated; claims are kept, because they contain recordings. Both are
- * deleted with their MediaCluster.
+ * deleted with their MediaCluster. Routes are deleted before the Services that they name.
  */
-const prunedKinds = ['Service', 'NetworkPolicy', 'Ingress', 'HTTPRoute', 'ServiceMonitor'] as const;
+const prunedKinds = ['Ingress', 'HTTPRoute', 'Service', 'NetworkPolicy', 'ServiceMonitor'] as const;
 
 /** Whether the cluster owns an object that is not desired any more. */
 export function isSurplus(cluster: StoredCluster, kind: string, object: Stored, wanted: ReadonlySet<string>): boolean {

@@ -108,11 +108,13 @@ export class ClusterReconciler {
     return undefined;
   }
 
-  async #prune({ client, cluster }: ReconcileContext, { wanted }: SharedResourcesResult): Promise<void> {
+  async #prune({ client, cluster }: ReconcileContext, { wanted, routed }: SharedResourcesResult): Promise<void> {
+    const { objects, operations, stores } = this.#options;
     const names = namesOf(cluster.metadata.name);
-    const held: Pods = this.#options.operations.pods(cluster);
+    const held: Pods = operations.pods(cluster);
     for (const index of retainedIndexes(held)) for (const name of [names.node(index), names.media(index)]) wanted.add(`Service ${name}`);
-    await this.#options.objects.prune(client, cluster, wanted);
+    if (!routed) for (const { metadata } of stores.services.list()) wanted.add(`Service ${metadata.name}`);
+    await objects.prune(client, cluster, wanted);
   }
 
   async #writeStatus(

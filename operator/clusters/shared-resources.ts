@@ -36,6 +36,8 @@ export type SharedResourcesResult = {
   problems: ConditionReason[];
   /** Names (`Kind name`) of the desired objects. */
   wanted: Set<string>;
+  /** Whether the Ingress is as desired; a rejected change leaves one that names earlier Services. */
+  routed: boolean;
   /** Whether the headless Service exists, whose address family pods need. */
   ready: boolean;
   /** Whether new pods find everything that they mount; else they wait for a Secret of the user. */
@@ -91,7 +93,9 @@ export class SharedResources {
       (certificates === undefined || read.has(certificates)) &&
       (written.size > 0 ? written.size === configs.length : this.#hasFiles(cluster));
     const applied = await this.#apply(client, cluster, sharedObjects(cluster, facts), wanted, problems);
-    const headless = applied.get(`Service ${namesOf(cluster.metadata.name).nodes}`) as ObservedService | undefined;
+    const { nodes, ingress } = namesOf(cluster.metadata.name);
+    const ingressName = `Ingress ${ingress}`;
+    const headless = applied.get(`Service ${nodes}`) as ObservedService | undefined;
     const family = headless?.spec?.ipFamilies?.[0] as IpFamily | undefined;
     return {
       facts: { ...facts, ...(family ? { ipFamily: family } : {}) },
@@ -99,6 +103,7 @@ export class SharedResources {
       rotation,
       problems,
       wanted,
+      routed: applied.has(ingressName) === wanted.has(ingressName),
       ready: headless !== undefined,
       canStart,
     };

@@ -19,7 +19,7 @@ test('Ingress, policies and monitoring objects are created, and deleted when not
   await user.until('its URL is in the status', async () => (await user.cluster()).status?.url === 'https://media.example');
   await user.apply({ ...spec, networkPolicy: { enabled: false } });
   await user.until('all objects are deleted', async () => (await there()).flat().length === 0);
-  assert.deepEqual(await user.names('services'), ['c', 'c-nodes']);
+  await user.until('the Services that the Ingress named are deleted', async () => (await user.names('services')).join() === 'c,c-nodes');
   assert.deepEqual(await user.names('podDisruptionBudgets'), ['c-busy']);
 });
 

@@ -1,7 +1,11 @@
 // Scaling and rollouts: the least loaded pods are removed first, new pods start first, live rooms keep their time.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { collectionPath } from '../../operator/kube/http/paths.ts';
+import { resources } from '../../operator/kube/objects.ts';
+import { Informer } from '../kit/kube/informer.ts';
 import { basePort, type ClusterPod, LiveRoom, MediaClusterUser, startClusterOperator } from '../kit/kube/media-clusters.ts';
+import type { Scope } from '../kit/kube/scope.ts';
 import { playableFiles } from '../kit/media/ogg-file.ts';
 import { stopwatch } from '../kit/promised-time.ts';
 
@@ -52,6 +56,58 @@ test('scaling up and down keeps the pod with a live room, and pods never share p
   await room.leave();
   await user.until('the busy label is removed', async () => (await user.pods())[0]?.metadata.labels['mediarooms.dev/busy'] === undefined);
   await user.until('the budget counts no pod', () => budgetIs(user, 0));
+});
+
+type Change = { version: number; kind: 'services' | 'ingresses'; name: string; backends: readonly string[] | undefined };
+type Routed = { spec: { rules?: { http: { paths: { backend: { service: { name: string } } }[] } }[] } };
+
+/** Every state of the Services and Ingresses of a namespace, in the order in which they were written. */
+async function historyOf(namespace: string, scope: Scope): Promise<() => Change[]> {
+  const changes: Change[] = [];
+  const follow = (kind: Change['kind']) => {
+    const informer = new Informer(server.client, collectionPath(resources[kind], namespace), (now, before) => {
+      const { name = '', resourceVersion } = (now ?? before)?.metadata ?? {};
+      const backends =
+        now && ((now as object as Routed).spec.rules ?? []).flatMap(({ http }) => http.paths.map((each) => each.backend.service.name));
+      changes.push({ version: Number(resourceVersion), kind, name, backends });
+    });
+    scope.after(() => informer.close());
+    return informer.start();
+  };
+  await Promise.all([follow('services'), follow('ingresses')]);
+  return () => changes.toSorted((one, other) => one.version - other.version);
+}
+
+test('an Ingress never names a Service that does not exist, at any number of pods and paths', async (context) => {
+  const history = await historyOf('routed', context);
+  const spec = { drain: { timeoutSeconds: 1 }, ingress: { host: 'media.example' } };
+  const user = await MediaClusterUser.make(server, 'routed', { ...spec, replicas: 1, maxReplicas: 2 });
+  const services = async (...indexes: number[]) =>
+    user.until(`Services exist for the paths ${indexes}`, async () => {
+      const found = (await user.names('services')).filter((name) => /-\d+$/.test(name));
+      return found.join() === indexes.map((index) => `c-${index}`).join();
+    });
+  await user.settled('c-0');
+  await services(0, 1, 2);
+  await user.kubectl('scale', 'mediacluster', 'c', '--replicas=2');
+  await user.settled('c-0', 'c-1');
+  await user.apply({ ...spec, replicas: 0, maxReplicas: 4 });
+  await user.settled();
+  await services(0, 1, 2, 3, 4);
+  await user.apply({ ...spec, replicas: 0, maxReplicas: 1 });
+  await services(0, 1);
+  await user.apply({ drain: spec.drain, replicas: 0 });
+  await services();
+  const existing = new Set<string>();
+  const named = new Map<string, readonly string[]>();
+  for (const { kind, name, backends } of history()) {
+    if (kind === 'ingresses') named.set(name, backends ?? []);
+    else if (backends) existing.add(name);
+    else existing.delete(name);
+    for (const backend of [...named.values()].flat())
+      assert.ok(existing.has(backend), `Service ${backend} exists after a change of ${name}`);
+  }
+  assert.deepEqual([...named.keys()], ['c']);
 });
 
 test('a drain waits for a file that plays in a room without peers, and the status says so', async () => {

@@ -26,7 +26,8 @@ function everything() {
     disruptionBudget(cluster, 1),
     ...configObjects(cluster, files),
     ...made,
-    ...others,
+    // The Service of the pod is among the shared objects, because the Ingress names it.
+    ...others.filter(({ kind }) => kind !== 'Service'),
     media,
     pod(cluster, facts, slot),
   ];
