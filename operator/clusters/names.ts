@@ -35,6 +35,12 @@ export const annotation = {
   keyRotation: `${apiGroup}/key-rotation`,
 } as const;
 
+/** Annotations on pods that autoscalers of Kubernetes nodes read. They follow the busy label. */
+export const evictionAnnotation = {
+  clusterAutoscaler: 'cluster-autoscaler.kubernetes.io/safe-to-evict',
+  karpenter: 'karpenter.sh/do-not-disrupt',
+} as const;
+
 export const container = 'node';
 export const configKey = 'config.yaml';
 export const secretsKey = 'secrets.yaml';

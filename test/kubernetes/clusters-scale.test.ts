@@ -29,6 +29,15 @@ async function evict({ namespace }: MediaClusterUser, name: string): Promise<voi
   if (status !== 201) throw new Error(JSON.stringify(body));
 }
 
+/** What autoscalers of Kubernetes nodes read on the pods: cluster-autoscaler and Karpenter. */
+const eviction = (pods: readonly ClusterPod[]) =>
+  pods.map(({ metadata: { annotations } }) => [
+    annotations['cluster-autoscaler.kubernetes.io/safe-to-evict'],
+    annotations['karpenter.sh/do-not-disrupt'],
+  ]);
+const released = ['true', undefined];
+const kept = ['false', 'true'];
+
 const uids = (pods: readonly ClusterPod[]) => pods.map(({ metadata: { uid } }) => uid);
 
 test('scaling up and down keeps the pod with a live room, and pods never share ports', async () => {
@@ -46,6 +55,7 @@ test('scaling up and down keeps the pod with a live room, and pods never share p
     'the pod with the room has the busy label',
     async () => (await user.pods())[1]?.metadata.labels['mediarooms.dev/busy'] === 'true',
   );
+  assert.deepEqual(eviction(await user.pods()), [released, kept, released]);
   await user.until('the budget counts the pod with the room', () => budgetIs(user, 1));
   await assert.rejects(evict(user, 'c-1'), /violate the pod's disruption budget/);
   await user.kubectl('scale', 'mediacluster', 'c', '--replicas=1');
@@ -55,6 +65,7 @@ test('scaling up and down keeps the pod with a live room, and pods never share p
   assert.deepEqual((await user.names('services')).sort(), ['c', 'c-1', 'c-1-media', 'c-nodes']);
   await room.leave();
   await user.until('the busy label is removed', async () => (await user.pods())[0]?.metadata.labels['mediarooms.dev/busy'] === undefined);
+  assert.deepEqual(eviction(await user.pods()), [released]);
   await user.until('the budget counts no pod', () => budgetIs(user, 0));
 });
 

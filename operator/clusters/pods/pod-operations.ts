@@ -14,7 +14,7 @@ import { annotation, indexOf, label, namesOf } from '../names.ts';
 import { announcedAddress } from '../network/exposure.ts';
 import type { ClusterStores, ObservedPod } from '../observed-objects.ts';
 import { namespaceOf, type StoredCluster } from '../owned.ts';
-import { cancelStep, drainStep, drainText, isBusy } from '../scaling/drain.ts';
+import { cancelStep, drainStep, drainText, evictionAnnotations, isBusy } from '../scaling/drain.ts';
 import { nodeName } from '../status/status.ts';
 import type { HostMonitor } from './hosts.ts';
 import type { NodeApi, NodePoll } from './node-poll.ts';
@@ -170,7 +170,7 @@ export class PodOperations {
     return undefined;
   }
 
-  /** Patches address, configuration hash and busy label if they differ. @returns why the address is not known yet */
+  /** Patches address, configuration hash, busy label and annotations for autoscalers if they differ. @returns why the address is not known yet */
   async mark(
     context: ReconcileContext,
     pod: Stored<ObservedPod>,
@@ -179,16 +179,18 @@ export class PodOperations {
   ): Promise<ConditionReason | undefined> {
     const { annotations = {}, labels = {} } = pod.metadata;
     const announced = this.#address(context.cluster, pod);
-    const wanted: Record<string, string> = {};
-    if ('address' in announced && annotations[annotation.mediaAddress] !== announced.address)
-      wanted[annotation.mediaAddress] = announced.address;
     const touch = config && this.#touch(context.key, pod, facts, config);
-    if (touch !== undefined && annotations[annotation.configHash] !== touch) wanted[annotation.configHash] = touch;
     const busy = isBusy(facts, this.#options.clock().getTime());
+    const wanted: Record<string, string | null> = {
+      ...('address' in announced ? { [annotation.mediaAddress]: announced.address } : {}),
+      ...(touch === undefined ? {} : { [annotation.configHash]: touch }),
+      ...(busy === undefined ? {} : evictionAnnotations(busy, context.cluster.spec.podTemplate?.annotations)),
+    };
+    const changed = Object.entries(wanted).filter(([name, value]) => (annotations[name] ?? null) !== value);
     const relabel = busy !== undefined && busy !== (labels[label.busy] === 'true');
-    if (Object.keys(wanted).length > 0 || relabel)
+    if (changed.length > 0 || relabel)
       await this.#patch(context, facts, {
-        ...(Object.keys(wanted).length > 0 ? { annotations: wanted } : {}),
+        ...(changed.length > 0 ? { annotations: Object.fromEntries(changed) } : {}),
         ...(relabel ? { labels: { [label.busy]: busy ? 'true' : null } } : {}),
       });
     return 'address' in announced ? undefined : announced;

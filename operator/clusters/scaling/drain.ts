@@ -1,5 +1,6 @@
 // Drain of a pod: decides the next step, so that live rooms get their time. Pure.
 import { timeText } from '../../kube/times.ts';
+import { evictionAnnotation } from '../names.ts';
 import type { Busy, DrainReason, PodSnapshot } from '../pods/pod-snapshot.ts';
 
 /** After the deadline the node ends its rooms itself. An unresponsive node is waited for no longer than this. */
@@ -64,6 +65,16 @@ export function isBusy(pod: PodSnapshot, now: number): boolean | undefined {
   if (pod.drain !== undefined && now >= pod.drain.deadline) return false;
   if (pod.idle || pod.failed) return false;
   return pod.report === undefined ? undefined : pod.report.busy.rooms > 0;
+}
+
+/**
+ * Annotations for autoscalers of Kubernetes nodes; `null` removes one. The Cluster Autoscaler never evicts a pod with an emptyDir or an
+ * owner that it does not know unless the annotation allows it, so an idle pod is released explicitly. `given`: annotations of the user,
+ * which stay.
+ */
+export function evictionAnnotations(busy: boolean, given: Record<string, string> = {}): Record<string, string | null> {
+  const all = { [evictionAnnotation.clusterAutoscaler]: String(!busy), [evictionAnnotation.karpenter]: busy ? 'true' : null };
+  return Object.fromEntries(Object.entries(all).filter(([name]) => given[name] === undefined));
 }
 
 /** Parses and formats the drain annotation of a pod. */

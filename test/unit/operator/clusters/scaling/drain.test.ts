@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nodeSnapshot } from '../../../../../operator/clusters/pods/pod-snapshot.ts';
-import { cancelStep, drainOf, drainStep, drainText, isBusy } from '../../../../../operator/clusters/scaling/drain.ts';
+import { cancelStep, drainOf, drainStep, drainText, evictionAnnotations, isBusy } from '../../../../../operator/clusters/scaling/drain.ts';
 import { aPod, nodeReport, withPeers } from '../pods.ts';
 
 const now = Date.UTC(2026, 10, 21, 12);
@@ -68,6 +68,13 @@ test('a pod is busy while peers are connected or calls run, until the deadline o
   assert.equal(isBusy(aPod(0, { drain, ...withPeers(1, 'draining') }), drain.deadline), false);
   assert.equal(isBusy(aPod(0, { drain, report: undefined }), drain.deadline), false);
   assert.equal(isBusy(aPod(0, { idle: true, report: undefined }), now), false);
+});
+
+test('autoscalers may remove the Kubernetes node of an idle pod only, unless the user decides it', () => {
+  const [autoscaler, karpenter] = ['cluster-autoscaler.kubernetes.io/safe-to-evict', 'karpenter.sh/do-not-disrupt'];
+  assert.deepEqual(evictionAnnotations(true), { [autoscaler]: 'false', [karpenter]: 'true' });
+  assert.deepEqual(evictionAnnotations(false), { [autoscaler]: 'true', [karpenter]: null });
+  assert.deepEqual(evictionAnnotations(false, { [autoscaler]: 'false' }), { [karpenter]: null });
 });
 
 test('a node of 0.7, which does not report what is busy, is busy because of its connected peers', () => {
