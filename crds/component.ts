@@ -3,18 +3,20 @@ import { z } from 'zod';
 import { type ComponentType, componentTypeNames, definitionOf, isComponentType } from '../api/component/types.ts';
 import { rule } from '../api/core/kube.ts';
 import { flatRoomOptions, type RoomOption } from '../api/derive/room-options.ts';
-import { limitedText, preservedJson, secretKeyRef, secretName, withRules } from './schema.ts';
+import { limitedText, preservedJson, roomSecretLabel, secretKeyRef, secretName, withRules } from './schema.ts';
 
 export type ComponentOptions = Record<string, unknown>;
+
+const labeled = `The Secret needs the label \`${roomSecretLabel}: "true"\`, unless roomSecrets of the MediaCluster is any.`;
 
 /** What comes from Secrets is a reference. */
 function inRoom({ schema, facts: { key, keys } }: RoomOption): z.ZodType {
   const { description = '' } = schema.meta() ?? {};
-  if (key) return secretKeyRef.meta({ description });
+  if (key) return secretKeyRef.meta({ description: `${description} ${labeled}` });
   if (!keys) return schema;
   const open = flatRoomOptions(schema).filter(({ name }) => !keys.includes(name));
   const secretRef = z.object({ name: secretName }).meta({
-    description: `Secret of the same namespace with the keys ${keys.map((each) => `\`${each}\``).join(' and ')}.`,
+    description: `Secret of the same namespace with the keys ${keys.map((each) => `\`${each}\``).join(' and ')}. ${labeled}`,
   });
   const shape = open.map(({ as, schema: field, required }) => [as, required ? field : field.optional()]);
   return z.object({ ...Object.fromEntries(shape), secretRef }).meta({ description });

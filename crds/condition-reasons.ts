@@ -49,6 +49,8 @@ export const roomConditions = {
     RoomFull: 'The room has reached its maximum number of peers.',
     SecretMissing: 'A Secret that a component needs does not exist; the operator continues as soon as it exists.',
     SecretKeyMissing: 'A key is missing in a Secret that a component needs.',
+    SecretNotLabeled:
+      'A Secret that a component needs is not released for Rooms: its label mediarooms.dev/room-secret is not "true". A component that already runs with it is kept.',
     SecretNotOurs: 'The name of the Secret for peer tokens is in use by a Secret that the operator did not create.',
     RoomLost: 'The room was lost with its node; spec.recreate decides whether it is recreated.',
     RoomCrashed: 'The room crashed and is being recreated.',

@@ -14,6 +14,7 @@ import {
   name,
   observedGeneration,
   quantity,
+  roomSecretLabel,
   secretName,
   withRules,
 } from './schema.ts';
@@ -255,6 +256,12 @@ export const mediaClusterSpecSchema = withRules(
       gateway: gateway.optional(),
       config: clusterConfigSchema.optional(),
       secrets: secrets.optional(),
+      roomSecrets: z
+        .enum(['labeled', 'any'])
+        .optional()
+        .meta({
+          description: `Secrets of the namespace that Rooms may name: labeled (\`${roomSecretLabel}: "true"\`) or any; labeled if omitted. With any, an author of Rooms can read each Secret of the namespace.`,
+        }),
       keyRotation: keyRotation.optional(),
       distributionTls: z.enum(['off', 'optional', 'required']).optional().meta({
         description:

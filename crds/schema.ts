@@ -81,6 +81,9 @@ export const reservedRule: Rule = {
   message: 'must not use mediarooms.dev/ and app.kubernetes.io/, which are reserved for the operator',
 };
 
+/** On a Secret: Rooms of its namespace may use its values. Otherwise an author of Rooms could send any Secret to a server of their own. */
+export const roomSecretLabel = 'mediarooms.dev/room-secret';
+
 export const secretKeyRef = z.object({
   name: secretName,
   key: limitedText(253, /^[-._A-Za-z0-9]+$/, 'must be a key of a Secret: letters, digits, -, _ and .').meta({

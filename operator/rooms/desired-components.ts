@@ -4,7 +4,8 @@ import { promisify } from 'node:util';
 import { type ComponentType, definitionOf } from '../../api/component/types.ts';
 import { flatRoomOptions, type RoomOption, roomOptions } from '../../api/derive/room-options.ts';
 import { type ComponentOptions, currentForm, memberOf } from '../../crds/component.ts';
-import type { RoomSpec } from '../../crds/types.ts';
+import { roomSecretLabel } from '../../crds/schema.ts';
+import type { MediaClusterSpec, RoomSpec } from '../../crds/types.ts';
 import { stableJson } from '../json.ts';
 import type { ConditionReason } from '../kube/conditions.ts';
 import type { KubeObject, Stored } from '../kube/objects.ts';
@@ -51,33 +52,34 @@ export function secretNamesOf(spec: RoomSpec | undefined): string[] {
   });
 }
 
-/** @param secretOf returns the Secret of that name in the namespace of the Room */
-export function desiredComponents(
-  spec: RoomSpec,
-  uid: string,
-  secretOf: (name: string) => Stored<Secret> | undefined,
-  digests: SecretDigests,
-): Promise<DesiredComponent[]> {
+/** What components need of Secrets. `secretOf` returns the Secret of that name in the namespace of the Room. */
+export type SecretAccess = {
+  secretOf: (name: string) => Stored<Secret> | undefined;
+  /** Which of them a Room may use; labeled if undefined. */
+  usable: MediaClusterSpec['roomSecrets'];
+  digests: SecretDigests;
+};
+
+export function desiredComponents(spec: RoomSpec, uid: string, access: SecretAccess): Promise<DesiredComponent[]> {
   const components = (spec.components ?? []).flatMap((component) => {
     const member = memberOf(component);
     return member ? [{ name: component.name, ...member }] : [];
   });
-  return Promise.all(components.map((component) => desiredComponentOf(component, uid, secretOf, digests)));
+  return Promise.all(components.map((component) => desiredComponentOf(component, uid, access)));
 }
 
 async function desiredComponentOf(
   { name, type, options }: { name: string; type: ComponentType; options: ComponentOptions },
   uid: string,
-  secretOf: (name: string) => Stored<Secret> | undefined,
-  digests: SecretDigests,
+  access: SecretAccess,
 ): Promise<DesiredComponent> {
   const values = new Map<string, Record<string, string>>();
   const secrets: string[] = [];
   for (const { as, name: secretName, keys } of secretRefs(type, options)) {
-    const read = readSecret(secretOf, secretName, keys);
+    const read = readSecret(access, secretName, keys);
     if ('reason' in read) return { name, type, problem: read };
     values.set(as, read.values);
-    secrets.push(await digests.of(read));
+    secrets.push(await access.digests.of(read));
   }
   const revision = revisionOf(type, options, secrets);
   // The API server stores only JSON.
@@ -114,9 +116,11 @@ function nodeOptions(
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
-function readSecret(secretOf: (name: string) => Stored<Secret> | undefined, name: string, keys: readonly string[]): Read | ConditionReason {
+function readSecret({ secretOf, usable }: SecretAccess, name: string, keys: readonly string[]): Read | ConditionReason {
   const secret = secretOf(name);
   if (!secret) return { reason: 'SecretMissing', message: `Secret ${name} does not exist.` };
+  if (usable !== 'any' && secret.metadata.labels?.[roomSecretLabel] !== 'true')
+    return { reason: 'SecretNotLabeled', message: `Secret ${name} needs the label ${roomSecretLabel}: "true", so that Rooms may use it.` };
   const values: Record<string, string> = {};
   for (const key of keys) {
     const value = secret.data?.[key];

@@ -20,7 +20,7 @@ import type { ClusterAccess } from './cluster-access.ts';
 import { contentDigest } from './cluster-client.ts';
 import { type ClusterClients, clusterCacheKey } from './cluster-clients.ts';
 import { defaultsOf, readSpec, roomIdOf } from './desired.ts';
-import { desiredComponents, type Secret, SecretDigests } from './desired-components.ts';
+import { desiredComponents, type Secret, type SecretAccess, SecretDigests } from './desired-components.ts';
 import type { Action, Observed } from './observed.ts';
 import { peerSecretName, readPeerSecret } from './peer-secret.ts';
 import { isTerminal, reconcile } from './reconcile.ts';
@@ -128,6 +128,7 @@ export class RoomReconciler {
     const found = this.#findCluster(room, status);
     const cluster = 'cluster' in found ? found.cluster : undefined;
     const secretOf = (name: string) => secrets.get(`${namespace}/${name}`);
+    const secretAccess: SecretAccess = { secretOf, usable: cluster?.spec.roomSecrets, digests: this.#digests };
     const monotonic = performance.now();
     const stamp = cluster ? `${status.incarnation}|${room.metadata.generation}|${clusterCacheKey(cluster)}` : '';
     if (deletionTimestamp !== undefined) memory.deletingSince ??= monotonic;
@@ -142,7 +143,7 @@ export class RoomReconciler {
       cluster: 'cluster' in found ? this.#clusterOf(found.cluster) : found,
       conflictsWith: cluster && this.#conflictIn(room, cluster),
       location: { kind: 'absent' },
-      desiredComponents: 'spec' in spec ? await desiredComponents(spec.spec, uid, secretOf, this.#digests) : [],
+      desiredComponents: 'spec' in spec ? await desiredComponents(spec.spec, uid, secretAccess) : [],
       componentEnds: link?.componentEnds ?? new Map(),
       componentCrashes: memory.componentCrashes,
       refusedComponents: memory.components.current(stamp, monotonic),

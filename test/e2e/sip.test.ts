@@ -30,7 +30,8 @@ await settle(installed, async () => {
   const rules = `type nat hook postrouting priority 100; policy accept;\nip daddr ${place.address} meta l4proto udp oifname "eth0" masquerade`;
   const table = `table ip outside {\nchain post {\n${rules}\n}\n}\n`;
   for (const node of nodes) await node.machine.run(['nft', '-f', '-'], { input: table });
-  const password = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'phone' }, stringData: { password: account.password } };
+  const metadata = { name: 'phone', labels: { 'mediarooms.dev/room-secret': 'true' } };
+  const password = { apiVersion: 'v1', kind: 'Secret', metadata, stringData: { password: account.password } };
   await installed.apply(password);
   const values = Object.entries({ sip: ports, config }).flatMap(([name, value]) => [
     '--set-json',

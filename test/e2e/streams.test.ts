@@ -27,7 +27,13 @@ const s3 = await startS3Server({ after }, { address: new URL(server.url).hostnam
 const { bucket, endpoint = '', accessKeyId, secretAccessKey } = s3.place;
 const door = await openDoor({ after }, installed);
 await settle(installed, async () => {
-  await installed.apply({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 's3' }, stringData: { accessKeyId, secretAccessKey } });
+  const forRooms = { 'mediarooms.dev/room-secret': 'true' };
+  await installed.apply({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 's3', labels: forRooms },
+    stringData: { accessKeyId, secretAccessKey },
+  });
   await installed.install(release, [...minValues, '--set-json', `mediaCluster.spec.drain=${JSON.stringify(spec.drain)}`]);
   await change(spec);
   await installed.settled(release);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { roomDefinition } from '../../crds/crd-manifests.ts';
 import { eventually } from '../kit/eventually.ts';
-import { condition, type KubeJson, room } from '../kit/kube/read-objects.ts';
+import { condition, type KubeJson, mediaCluster, room } from '../kit/kube/read-objects.ts';
 import { isSettled, RoomFixture } from '../kit/kube/room-fixture.ts';
 import { oggFile, opusPacket } from '../kit/media/ogg-file.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
@@ -84,12 +84,14 @@ describe('Secrets of a Room', () => {
     const s3 = { bucket: 'bucket', secretRef: { name: 'keys' } };
     await fixture.server.apply(room('taped', { components: [{ name: 'tape', recording: { s3 } }] }));
     await fixture.waitFor('taped', (each) => condition(each, 'Degraded')?.message === 'Component tape: Secret keys does not exist.');
-    const keys = (data: object) => ({
+    const keys = (data: object, labels: object = { 'mediarooms.dev/room-secret': 'true' }) => ({
       apiVersion: 'v1',
       kind: 'Secret',
-      metadata: { name: 'keys', namespace: 'default' },
+      metadata: { name: 'keys', namespace: 'default', labels },
       stringData: data,
     });
+    await fixture.server.apply(keys({ accessKeyId: 'id' }, {}));
+    await fixture.waitFor('taped', (each) => condition(each, 'Degraded')?.reason === 'SecretNotLabeled');
     await fixture.server.apply(keys({ accessKeyId: 'id' }));
     await fixture.waitFor(
       'taped',
@@ -102,6 +104,12 @@ describe('Secrets of a Room', () => {
     assert.doesNotMatch(JSON.stringify(asked), /must-not-show/);
     await fixture.server.apply(keys({ accessKeyId: 'id', secretAccessKey: 'another' }));
     await fixture.waitFor('taped', ({ status }) => status.components[0].revision !== revision);
+    await fixture.server.apply(keys({ accessKeyId: 'id', secretAccessKey: 'another' }, {}));
+    await fixture.waitFor('taped', (each) => condition(each, 'Degraded')?.reason === 'SecretNotLabeled');
+    await fixture.server.apply(mediaCluster('media', { roomSecrets: 'any' }));
+    await fixture.waitFor('taped', (each) => condition(each, 'Degraded')?.reason === 'ComponentRefused');
+    await fixture.server.apply(mediaCluster('media'));
+    await fixture.waitFor('taped', (each) => condition(each, 'Degraded')?.reason === 'SecretNotLabeled');
   });
 
   test('with the name of a foreign Secret are not changed', async () => {

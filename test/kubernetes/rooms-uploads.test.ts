@@ -15,7 +15,11 @@ test('rejected S3 keys make a Ready Room Degraded, reported once, until they are
   await fixture.startOperator({ pollMs: 2_000 });
   const wrong = 'this-is-not-the-secret-key';
   const keys = (secretAccessKey: string) => ({
-    ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'keys', namespace: 'default' } },
+    ...{
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'keys', namespace: 'default', labels: { 'mediarooms.dev/room-secret': 'true' } },
+    },
     stringData: { accessKeyId: s3.place.accessKeyId, secretAccessKey },
   });
   await fixture.server.apply(keys(wrong));

@@ -56,7 +56,7 @@ test('options of the operator are accepted and select the storage of the Room', 
   const place = { bucket: 'bkt', region: 'eu-1', endpoint: 'https://s3.test:9000/x' };
   const asked = async (options: object) => {
     const spec = roomSpecSchema.parse({ components: [{ name: 'c', recording: options }] });
-    const [desired] = await desiredComponents(spec, 'uid', () => secret, new SecretDigests());
+    const [desired] = await desiredComponents(spec, 'uid', { secretOf: () => secret, usable: 'any', digests: new SecretDigests() });
     assert.ok(desired && 'request' in desired);
     return desired.request.options;
   };

@@ -19,16 +19,27 @@ function secret(name: string, data: Record<string, string>, metadata: object = {
   return {
     apiVersion: 'v1',
     kind: 'Secret',
-    metadata: { name, namespace: 'n', uid: `uid-of-${name}`, resourceVersion: '5', ...metadata },
+    metadata: {
+      name,
+      namespace: 'n',
+      uid: `uid-of-${name}`,
+      resourceVersion: '5',
+      labels: { 'mediarooms.dev/room-secret': 'true' },
+      ...metadata,
+    },
     data: encoded,
   };
+}
+
+function accessTo(stored: Stored<Secret> | undefined, usable: 'labeled' | 'any' = 'labeled') {
+  return { secretOf: () => stored, usable, digests: new SecretDigests() };
 }
 
 describe('Desired components', () => {
   const spec = (options: object, type = 'sip') => roomSpecSchema.parse({ components: [{ name: 'c', [type]: options }] });
   const sip = { registrarAddress: 'sip:r', username: 'u', passwordSecretRef: { name: 's', key: 'pw' } };
   const revisionOf = async (each: object, stored: Stored<Secret>, type = 'sip') => {
-    const [desired] = await desiredComponents(spec(each, type), uid, () => stored, new SecretDigests());
+    const [desired] = await desiredComponents(spec(each, type), uid, accessTo(stored));
     assert.ok(desired && 'request' in desired);
     return desired;
   };
@@ -50,7 +61,7 @@ describe('Desired components', () => {
   test('keep their revision if a component changes from the form of v1alpha1 to the current one', async () => {
     const read = readSpec({ ...observed().room, spec: { components: [{ name: 'c', type: 'sip', options: sip }] } } as never);
     assert.ok('spec' in read);
-    const [desired] = await desiredComponents(read.spec, uid, () => secret('s', { pw: 'one' }), new SecretDigests());
+    const [desired] = await desiredComponents(read.spec, uid, accessTo(secret('s', { pw: 'one' })));
     assert.deepEqual(desired, await revisionOf(sip, secret('s', { pw: 'one' })));
   });
 
@@ -74,11 +85,23 @@ describe('Desired components', () => {
 
   test('report a missing Secret or key', async () => {
     const problemOf = async (stored: Stored<Secret> | undefined) => {
-      const [desired] = await desiredComponents(spec(sip), uid, () => stored, new SecretDigests());
+      const [desired] = await desiredComponents(spec(sip), uid, accessTo(stored));
       return desired && 'problem' in desired ? desired.problem.message : undefined;
     };
     assert.equal(await problemOf(undefined), 'Secret s does not exist.');
     assert.equal(await problemOf(secret('s', {})), 'Secret s has no key pw.');
+  });
+
+  test('use only a Secret with the label for Rooms, unless the MediaCluster releases all', async () => {
+    const [sipComponent, refusal] = [spec(sip), 'Secret s needs the label mediarooms.dev/room-secret: "true", so that Rooms may use it.'];
+    for (const labels of [undefined, {}, { 'mediarooms.dev/room-secret': 'false' }]) {
+      const stored = secret('s', { pw: 'one' }, { labels });
+      const [desired] = await desiredComponents(sipComponent, uid, accessTo(stored));
+      assert.ok(desired && 'problem' in desired);
+      assert.deepEqual(desired.problem, { reason: 'SecretNotLabeled', message: refusal });
+      const [released] = await desiredComponents(sipComponent, uid, accessTo(stored, 'any'));
+      assert.ok(released && 'request' in released);
+    }
   });
 
   test('list the Secrets that they need, also in specs of older CRDs', () => {
