@@ -1,6 +1,7 @@
 // MediaCluster resource: a cluster of media nodes and the Kubernetes objects that they need.
 import { z } from 'zod';
 import type { Rule } from '../api/core/kube.ts';
+import { isCidr } from '../api/settings/values.ts';
 import { clusterConfigSchema } from './cluster-config.ts';
 import { media, podTemplate, storage } from './cluster-pods.ts';
 import {
@@ -72,6 +73,14 @@ const gateway = z
     port: integer(1, 65_535).optional().meta({ description: 'Port at which clients reach the Gateway, if not 443 or 80.' }),
   })
   .meta({ description: 'Creates HTTPRoutes of the Gateway API instead of an Ingress, if the API server supports them.' });
+
+const network = withRules(
+  z
+    .string()
+    .max(64)
+    .refine((text) => text.includes('/') && isCidr(text), 'must be a network such as 10.42.3.0/24'),
+  { rule: 'isCIDR(self)', message: 'must be a network such as 10.42.3.0/24 or fd00:42::/64' },
+);
 
 /** Every key of these Secrets is used as a token or signing key, so each Secret must be separate. */
 const ownSecret = (field: string): Rule => {
@@ -254,6 +263,10 @@ export const mediaClusterSpecSchema = withRules(
       media: media.optional(),
       ingress: ingress.optional(),
       gateway: gateway.optional(),
+      trustedProxies: z.array(network).min(1).max(16).optional().meta({
+        description:
+          'Networks of the proxies whose X-Forwarded-For is trusted, for example of the pods of the Ingress controller. If omitted: one proxy at any address with ingress or gateway (at a private address, if clients can reach the pod directly), none without. A change causes a rollout.',
+      }),
       config: clusterConfigSchema.optional(),
       secrets: secrets.optional(),
       roomSecrets: z

@@ -22,4 +22,9 @@ export const attacks = {
     bound: '`SVC_TRUST_PROXY=1`: only the last entry, added by the proxy',
     outcome: 'All its requests are counted for it (429); other clients are not limited by them.',
   },
+  claimedAddresses: {
+    attack: 'A pod that reaches a node past its Ingress claims client addresses in `X-Forwarded-For`',
+    bound: 'networks of proxies in `SVC_TRUST_PROXY` (`trustedProxies` of a MediaCluster): other senders are not believed',
+    outcome: 'All its requests are counted for its own address (429); clients of the named proxy are counted by their own.',
+  },
 } as const satisfies Record<string, Attack>;

@@ -1,6 +1,7 @@
 // Clients without any token against a node: sockets, token guesses, a hostile page in the browser of a user, forged addresses.
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import { apiClient } from '../kit/answers/api-client.ts';
@@ -87,6 +88,25 @@ attack(attacks.madeUpAddresses, async (t) => {
   assert.ok(statuses.filter((status) => status === 429).length >= 50, statuses.join());
   assert.equal(await statusFor(`10.0.0.1, 192.0.2.1`), 200);
 });
+
+attack(attacks.claimedAddresses, async (t) => {
+  const [proxy, pod] = ['127.0.0.2', '127.0.0.3'];
+  const node = await startNodeProcess(t, { SVC_TRUST_PROXY: `${proxy}/32`, SVC_RATE_LIMIT_API: '1' });
+  const statusesFrom = (localAddress: string) =>
+    Promise.all(Array.from({ length: 100 }, (_, count) => statusOf(`${node.url}/openapi.json`, localAddress, `198.51.100.${count}`)));
+  const claimed = await statusesFrom(pod);
+  assert.ok(claimed.filter((status) => status === 429).length >= 50, claimed.join());
+  assert.deepEqual(new Set(await statusesFrom(proxy)), new Set([200]));
+});
+
+/** Status of a request from a local address that names another client. */
+async function statusOf(url: string, localAddress: string, client: string): Promise<number> {
+  const asked = request(url, { localAddress, agent: false, headers: { 'x-forwarded-for': client } });
+  asked.end();
+  const [response] = (await once(asked, 'response')) as [IncomingMessage];
+  response.resume();
+  return response.statusCode ?? 0;
+}
 
 /** Open and silent sockets of one host. */
 class Crowd {

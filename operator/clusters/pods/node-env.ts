@@ -27,10 +27,12 @@ export function drainTimeoutMs(cluster: StoredCluster, reason: DrainReason): num
 const privateNetworks = '10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 100.64.0.0/10 fc00::/7';
 
 /**
- * Trusts one proxy: the address of an Ingress controller is unknown, but it is the direct client. If clients can connect too (host port,
+ * By default one proxy is trusted: the address of an Ingress controller is unknown, but it is the direct client. If clients can connect too (host port,
  * routed address, NetworkPolicy not enforced), only private addresses are trusted.
  */
-function trustedProxy(spec: MediaClusterSpec): string {
+function trustedProxies(spec: MediaClusterSpec): string | undefined {
+  if (spec.trustedProxies !== undefined) return spec.trustedProxies.join(' ');
+  if (!isBehindProxy(spec)) return undefined;
   const direct = exposureOf(spec) === 'podIP' || exposureOf(spec) === 'hostNetwork';
   return direct ? `1 ${privateNetworks}` : '1';
 }
@@ -38,6 +40,7 @@ function trustedProxy(spec: MediaClusterSpec): string {
 /** In the order of the pod, because `$(POD_IP)` must be defined before its use. `extraEnv` takes precedence. */
 export function nodeEnv(cluster: StoredCluster, facts: ClusterContext, podSlot: PodSlot): EnvVariable[] {
   const { spec } = cluster;
+  const proxies = trustedProxies(spec);
   const ipv6 = facts.ipFamily === 'IPv6';
   const ownAddress = `${ipv6 ? '[$(POD_IP)]' : '$(POD_IP)'}:${nodePorts.http}`;
   const variables: EnvVariable[] = [
@@ -59,7 +62,7 @@ export function nodeEnv(cluster: StoredCluster, facts: ClusterContext, podSlot: 
     { name: 'SVC_WEBHOOK_ALLOW_PRIVATE' },
     // Keeps the default of the image if the file does not set it.
     ...(spec.config?.allowPrivateAddresses === undefined ? [] : [{ name: 'SVC_ALLOW_PRIVATE_ADDRESSES' }]),
-    ...(isBehindProxy(spec) ? [{ name: 'SVC_TRUST_PROXY', value: trustedProxy(spec) }] : []),
+    ...(proxies === undefined ? [] : [{ name: 'SVC_TRUST_PROXY', value: proxies }]),
     ...(ipv6 ? listenOnIpv6 : []),
     ...distTlsEnv(cluster),
     ...turnEnv(cluster, podSlot),

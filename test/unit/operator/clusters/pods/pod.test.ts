@@ -90,6 +90,12 @@ test('with an Ingress each node has a separate path and trusts one proxy', () =>
   assert.equal(envOf(richSpec).SVC_TRUST_PROXY, '10.1.0.0/16');
 });
 
+test('named proxies are the only trusted ones, also without an Ingress', () => {
+  const trustedProxies = ['10.42.3.0/24', 'fd00:42::/64'];
+  for (const more of [{}, { ingress: { host: 'media.example' } }, { media: { exposure: 'podIP' } }])
+    assert.equal(envOf({ trustedProxies, ...more }).SVC_TRUST_PROXY, '10.42.3.0/24 fd00:42::/64', JSON.stringify(more));
+});
+
 test('TURN listens on the port after those of the workers', () => {
   const env = envOf({ workersPerNode: 2, turn: { enabled: true } });
   assert.deepEqual([env.SVC_WEBRTC_TURN_ENABLED, env.SVC_WEBRTC_TURN_PORT], ['true', '30502']);
