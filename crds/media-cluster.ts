@@ -82,6 +82,19 @@ const network = withRules(
   { rule: 'isCIDR(self)', message: 'must be a network such as 10.42.3.0/24 or fd00:42::/64' },
 );
 
+const externalDns = z
+  .object({
+    hostname: limitedText(
+      200,
+      /^\{pod\}(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$/,
+      'must be {pod} followed by a domain, for example {pod}.media.example.com',
+    ).meta({ description: 'DNS name of each pod, in which {pod} stands for the name of the pod, for example {pod}.media.example.com.' }),
+  })
+  .meta({
+    description:
+      'Annotations from which external-dns creates a DNS record for the media address of each pod: on its media Service (nodePort, loadBalancer), otherwise on the pod.',
+  });
+
 /** Every key of these Secrets is used as a token or signing key, so each Secret must be separate. */
 const ownSecret = (field: string): Rule => {
   const others = ['apiTokens', 'secretKeys', 'cookie', 's3', 'webhooks'].filter((each) => each !== field);
@@ -263,6 +276,7 @@ export const mediaClusterSpecSchema = withRules(
       media: media.optional(),
       ingress: ingress.optional(),
       gateway: gateway.optional(),
+      externalDns: externalDns.optional(),
       trustedProxies: z.array(network).min(1).max(16).optional().meta({
         description:
           'Networks of the proxies whose X-Forwarded-For is trusted, for example of the pods of the Ingress controller. If omitted: one proxy at any address with ingress or gateway (at a private address, if clients can reach the pod directly), none without. A change causes a rollout.',

@@ -6,6 +6,8 @@ import { sendBytes } from '../kit/network/stun.ts';
 
 const { server, runner } = await startClusterOperator({ after });
 const drain = { timeoutSeconds: 1 };
+const externalDns = { hostname: '{pod}.media.example' };
+const dnsPrefixes = ['external-dns.kubernetes.io', 'external-dns.alpha.kubernetes.io'];
 
 // Host ports are above the ports of other tests, which may listen on all addresses, and below node ports.
 
@@ -40,8 +42,13 @@ test('nodePort announces the external address of the Kubernetes node and the nod
 
 test('hostPort announces the host address and a separate port for each pod', async () => {
   const media = { exposure: 'hostPort', announcedAddress: 'nodeInternalIP', ports: { from: 29_910, to: 29_939 } };
-  const user = await MediaClusterUser.make(server, 'host-port', { replicas: 3, drain, media });
+  const user = await MediaClusterUser.make(server, 'host-port', { replicas: 3, drain, media, externalDns });
   const pods = await user.settled('c-0', 'c-1', 'c-2');
+  for (const { metadata, spec } of pods)
+    for (const prefix of dnsPrefixes) {
+      assert.equal(metadata.annotations[`${prefix}/hostname`], `${metadata.name}.media.example`);
+      assert.equal(metadata.annotations[`${prefix}/target`], runner.hosts.find(({ name }) => name === spec.nodeName)?.internalIP);
+    }
   assert.deepEqual(
     addresses(await reach(user, pods)),
     pods.map((pod) => hostOf(pod)?.internalIP),
@@ -70,13 +77,28 @@ test('podIP announces the address of the pod, with the same ports for all pods',
 });
 
 test('loadBalancer announces the address of the load balancer', async () => {
-  const user = await MediaClusterUser.make(server, 'balancer', { replicas: 2, drain, media: { exposure: 'loadBalancer' } });
+  const user = await MediaClusterUser.make(server, 'balancer', { replicas: 2, drain, media: { exposure: 'loadBalancer' }, externalDns });
   const pods = await user.settled('c-0', 'c-1');
-  type Balanced = { status: { loadBalancer: { ingress: { ip: string }[] } } };
+  type Balanced = { metadata: { annotations: Record<string, string> }; status: { loadBalancer: { ingress: { ip: string }[] } } };
   const balancers = await Promise.all(pods.map(({ metadata: { name } }) => user.get<Balanced>('services', `${name}-media`)));
   assert.deepEqual(
     addresses(await reach(user, pods)),
     balancers.map(({ status }) => status.loadBalancer.ingress[0]?.ip),
+  );
+  for (const prefix of dnsPrefixes)
+    assert.deepEqual(
+      balancers.map(({ metadata }) => metadata.annotations[`${prefix}/hostname`]),
+      ['c-0.media.example', 'c-1.media.example'],
+    );
+  assert.deepEqual(pods.map(({ metadata }) => metadata.annotations[`${dnsPrefixes[0]}/hostname`]), [undefined, undefined]);
+  await user.apply({ replicas: 2, drain, media: { exposure: 'loadBalancer' } });
+  await user.until('the names are removed without a rollout', async () => {
+    const { metadata } = await user.get<Partial<Balanced> & { metadata: { annotations?: object } }>('services', 'c-0-media');
+    return metadata.annotations === undefined;
+  });
+  assert.deepEqual(
+    (await user.settled('c-0', 'c-1')).map(({ metadata }) => metadata.uid),
+    pods.map(({ metadata }) => metadata.uid),
   );
 });
 

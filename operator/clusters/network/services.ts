@@ -5,6 +5,7 @@ import type { ClusterContext, PodSlot } from '../cluster-context.ts';
 import type { Service } from '../manifests.ts';
 import { label, namesOf, nodePorts, podSelector } from '../names.ts';
 import { namespaceOf, ownedMeta, type StoredCluster } from '../owned.ts';
+import { serviceDnsAnnotations } from './external-dns.ts';
 import { exposureOf, portsOf } from './ports.ts';
 
 /** Host name that resolves to the addresses of all pods. */
@@ -62,7 +63,7 @@ export function mediaService(cluster: StoredCluster, podSlot: PodSlot): Service 
     name: namesOf(cluster.metadata.name).media(podSlot.index),
     role: 'media',
     index: podSlot.index,
-    annotations,
+    annotations: { ...serviceDnsAnnotations(cluster, podSlot.index), ...annotations },
     spec: {
       type: byNodePort ? 'NodePort' : 'LoadBalancer',
       publishNotReadyAddresses: true,

@@ -12,6 +12,7 @@ import { isAdoptable } from '../adoption.ts';
 import type { ClusterContext } from '../cluster-context.ts';
 import { annotation, indexOf, label, namesOf } from '../names.ts';
 import { announcedAddress } from '../network/exposure.ts';
+import { podDnsAnnotations } from '../network/external-dns.ts';
 import type { ClusterStores, ObservedPod } from '../observed-objects.ts';
 import { namespaceOf, type StoredCluster } from '../owned.ts';
 import { cancelStep, drainStep, drainText, evictionAnnotations, isBusy } from '../scaling/drain.ts';
@@ -170,7 +171,7 @@ export class PodOperations {
     return undefined;
   }
 
-  /** Patches address, configuration hash, busy label and annotations for autoscalers if they differ. @returns why the address is not known yet */
+  /** Patches address, configuration hash, busy label and annotations for autoscalers and external-dns if they differ. @returns why the address is not known yet */
   async mark(
     context: ReconcileContext,
     pod: Stored<ObservedPod>,
@@ -184,6 +185,7 @@ export class PodOperations {
     const wanted: Record<string, string | null> = {
       ...('address' in announced ? { [annotation.mediaAddress]: announced.address } : {}),
       ...(touch === undefined ? {} : { [annotation.configHash]: touch }),
+      ...podDnsAnnotations(context.cluster, facts.index, 'address' in announced ? announced.address : undefined),
       ...(busy === undefined ? {} : evictionAnnotations(busy, context.cluster.spec.podTemplate?.annotations)),
     };
     const changed = Object.entries(wanted).filter(([name, value]) => (annotations[name] ?? null) !== value);
