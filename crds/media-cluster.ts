@@ -82,6 +82,34 @@ const network = withRules(
   { rule: 'isCIDR(self)', message: 'must be a network such as 10.42.3.0/24 or fd00:42::/64' },
 );
 
+const services = withRules(
+  z.object({
+    ipFamilyPolicy: z.enum(['SingleStack', 'PreferDualStack', 'RequireDualStack']).meta({
+      description:
+        'As ipFamilyPolicy of a Service. With PreferDualStack or RequireDualStack nodes also listen on IPv6, and announce addresses of both families.',
+    }),
+    ipFamilies: z
+      .array(z.enum(['IPv4', 'IPv6']))
+      .min(1)
+      .max(2)
+      .optional()
+      .meta({ description: 'As ipFamilies of a Service, the preferred family first; that of the Kubernetes cluster if omitted.' }),
+  }),
+  {
+    rule: '!has(self.ipFamilies) || self.ipFamilies.size() < 2 || self.ipFamilies[0] != self.ipFamilies[1]',
+    message: 'must not name a family twice',
+    fieldPath: '.ipFamilies',
+  },
+  {
+    rule: "!has(self.ipFamilies) || self.ipFamilies.size() < 2 || self.ipFamilyPolicy != 'SingleStack'",
+    message: 'must have one family with SingleStack',
+    fieldPath: '.ipFamilies',
+  },
+).meta({
+  description:
+    'Address families of the Services for HTTP and media; those of the Kubernetes cluster if omitted. The headless Service, over which nodes find each other, always has one family. A change causes a rollout.',
+});
+
 const externalDns = z
   .object({
     hostname: limitedText(
@@ -276,6 +304,7 @@ export const mediaClusterSpecSchema = withRules(
       media: media.optional(),
       ingress: ingress.optional(),
       gateway: gateway.optional(),
+      services: services.optional(),
       externalDns: externalDns.optional(),
       trustedProxies: z.array(network).min(1).max(16).optional().meta({
         description:

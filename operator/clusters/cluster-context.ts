@@ -14,6 +14,8 @@ export type ClusterContext = {
   clusterDomain: string;
   /** Address family of Services and pods: the first of `spec.ipFamilies` of the headless Service; IPv4 if omitted. */
   ipFamily?: IpFamily;
+  /** Whether Services have addresses of both families, and so pods too. */
+  dualStack?: boolean;
   /** Node port range of the API server, learned from a rejected Service (`portRangeOf`); 30000-32767 if unknown. */
   nodePortRange?: PortRange;
   /** Media ports of existing pods (`mediaPortsOf`). They may be of an older spec and must stay reachable. */

@@ -16,6 +16,7 @@ export type ObservedPod = KubeObject & {
     reason?: string;
     message?: string;
     podIP?: string;
+    podIPs?: readonly { ip: string }[];
     hostIP?: string;
     conditions?: { type: string; status: string; reason?: string; message?: string }[];
     /** `lastState`: of the previous run of a container that was restarted. */

@@ -26,7 +26,7 @@ export type SharedResourcesOptions = {
   image: string;
   clusterDomain: string;
   /** Optional kinds that the API server supports; they may appear later. Configuration files are in `configMaps` and `secrets`. */
-  stores: Pick<ClusterStores, 'serviceMonitors' | 'httpRoutes' | 'configMaps' | 'secrets'>;
+  stores: Pick<ClusterStores, 'serviceMonitors' | 'httpRoutes' | 'configMaps' | 'secrets' | 'services'>;
 };
 
 export type SharedResourcesResult = {
@@ -38,7 +38,7 @@ export type SharedResourcesResult = {
   wanted: Set<string>;
   /** Whether the Ingress is as desired; a rejected change leaves one that names earlier Services. */
   routed: boolean;
-  /** Whether the headless Service exists, whose address family pods need. */
+  /** Whether the Services exist whose address families pods need. */
   ready: boolean;
   /** Whether new pods find everything that they mount; else they wait for a Secret of the user. */
   canStart: boolean;
@@ -93,18 +93,22 @@ export class SharedResources {
       (certificates === undefined || read.has(certificates)) &&
       (written.size > 0 ? written.size === configs.length : this.#hasFiles(cluster));
     const applied = await this.#apply(client, cluster, sharedObjects(cluster, facts), wanted, problems);
-    const { nodes, ingress } = namesOf(cluster.metadata.name);
+    const { nodes, api, ingress } = namesOf(cluster.metadata.name);
     const ingressName = `Ingress ${ingress}`;
     const headless = applied.get(`Service ${nodes}`) as ObservedService | undefined;
     const family = headless?.spec?.ipFamilies?.[0] as IpFamily | undefined;
+    // A rejected change leaves the present families.
+    const reached = (applied.get(`Service ${api}`) ?? stores.services.get(`${namespaceOf(cluster)}/${api}`)) as ObservedService | undefined;
+    const dualStack = (reached?.spec?.ipFamilies?.length ?? 1) > 1;
     return {
-      facts: { ...facts, ...(family ? { ipFamily: family } : {}) },
+      facts: { ...facts, ...(family ? { ipFamily: family } : {}), ...(dualStack ? { dualStack } : {}) },
       files,
       rotation,
       problems,
       wanted,
       routed: applied.has(ingressName) === wanted.has(ingressName),
-      ready: headless !== undefined,
+      // Without the families, a pod of the wrong template would be created.
+      ready: headless !== undefined && (cluster.spec.services === undefined || reached !== undefined),
       canStart,
     };
   }

@@ -90,7 +90,10 @@ test('loadBalancer announces the address of the load balancer', async () => {
       balancers.map(({ metadata }) => metadata.annotations[`${prefix}/hostname`]),
       ['c-0.media.example', 'c-1.media.example'],
     );
-  assert.deepEqual(pods.map(({ metadata }) => metadata.annotations[`${dnsPrefixes[0]}/hostname`]), [undefined, undefined]);
+  assert.deepEqual(
+    pods.map(({ metadata }) => metadata.annotations[`${dnsPrefixes[0]}/hostname`]),
+    [undefined, undefined],
+  );
   await user.apply({ replicas: 2, drain, media: { exposure: 'loadBalancer' } });
   await user.until('the names are removed without a rollout', async () => {
     const { metadata } = await user.get<Partial<Balanced> & { metadata: { annotations?: object } }>('services', 'c-0-media');
@@ -135,4 +138,14 @@ test('a change of the exposure causes a rollout, and old pods keep their Service
   await room.leave();
   await user.settled('c-1');
   await user.until('its Services are deleted', async () => (await user.names('services')).join() === 'c,c-1,c-nodes');
+});
+
+test('with dual stack, Services have addresses of both families, and nodes listen on both', async () => {
+  const services = { ipFamilyPolicy: 'PreferDualStack', ipFamilies: ['IPv6', 'IPv4'] };
+  const user = await MediaClusterUser.make(server, 'dual', { replicas: 1, drain, services });
+  const [pod] = await user.settled('c-0');
+  type Service = { metadata: { name: string }; spec: { ipFamilies: string[] } };
+  const found = (await user.list<Service>('services')).map(({ metadata, spec }) => [metadata.name, spec.ipFamilies.join()]);
+  assert.deepEqual(Object.fromEntries(found), { c: 'IPv6,IPv4', 'c-0': 'IPv6,IPv4', 'c-0-media': 'IPv6,IPv4', 'c-nodes': 'IPv4' });
+  assert.equal(pod?.spec.containers[0]?.env.find(({ name }) => name === 'SVC_IP')?.value, '::');
 });

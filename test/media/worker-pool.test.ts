@@ -11,6 +11,7 @@ import { findFreePortRange, isPortFree } from '../../node/media/worker/free-port
 import { startMediaWorkerPool } from '../../node/media/worker/worker-pool.ts';
 import { eventually } from '../kit/eventually.ts';
 import { freePort } from '../kit/network/free-ports.ts';
+import { sendBytes } from '../kit/network/stun.ts';
 import { isAlive } from '../kit/processes/alive.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
 import { dtlsParameters, engineFor, engineOptions, openPeer, openRoom, opusParameters, pidsOf } from './kit.ts';
@@ -138,6 +139,16 @@ test('media can listen at an IPv6 address', async (t) => {
     iceCandidates.map(({ ip }) => ip),
     ['::1', '::1'],
   );
+});
+
+test('media that listens at :: is reached over IPv4 and IPv6', async (t) => {
+  const mediaWorkerPool = await engineFor(t, { listenIp: '::', announced: () => ['127.0.0.1', '::1'] });
+  const peer = openRoom(mediaWorkerPool).openPeer('p', { layersChanged: () => {}, failed: () => {} });
+  const transport = (await peer.createTransport('send', { sctp: false })) as { iceCandidates: { ip: string }[] };
+  for (const address of ['127.0.0.1', '::1']) {
+    const iceCandidates = transport.iceCandidates.filter(({ ip }) => ip === address);
+    assert.ok((await sendBytes({ ...transport, iceCandidates }, 100)) > 0, address);
+  }
 });
 
 test('rooms are placed on the worker with the fewest forwarded tracks, then on the one with the fewest rooms', async (t) => {

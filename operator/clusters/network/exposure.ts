@@ -8,11 +8,14 @@ import { exposureOf } from './ports.ts';
 export type PodLocation = {
   /** From the status of the Pod. */
   podIP?: string;
+  podIPs?: readonly string[];
   hostIP?: string;
   /** `status.addresses` of its Node, if that could be read. */
   hostAddresses?: readonly { type: string; address: string }[];
   /** Whether the operator may read Nodes. If not, the internal address is used, because the external one stays unknown. */
   mayReadHosts: boolean;
+  /** Whether addresses of both families are announced; else those of the family of the pod. */
+  dualStack?: boolean;
   /** `status.loadBalancer.ingress` of its media Service. */
   loadBalancer?: readonly { ip?: string; hostname?: string }[];
 };
@@ -34,9 +37,9 @@ export function announcedAddress(spec: MediaClusterSpec, place: PodLocation): An
         loadBalancerPending,
       );
     case 'podIP':
-      return known([place.podIP ?? ''], podPending);
+      return known(firstOfFamilies(place, [place.podIP ?? '', ...(place.podIPs ?? [])]), podPending);
     case 'nodeInternalIP':
-      return known([...addressesOf(place, 'InternalIP'), place.hostIP ?? ''].slice(0, 1), podPending);
+      return known(firstOfFamilies(place, [...addressesOf(place, 'InternalIP'), place.hostIP ?? '']), podPending);
     case 'nodeExternalIP':
       return ofHost(place);
     default:
@@ -62,18 +65,26 @@ const loadBalancerPending: ConditionReason = {
   message: 'the media Service of the pod has no load balancer address yet',
 };
 
-/** External addresses of the Kubernetes node, of the family that pods use; otherwise its internal address. */
+/** External addresses of the Kubernetes node; otherwise its internal address. */
 function ofHost(place: PodLocation): Announced {
   if (place.hostIP === undefined) return podPending;
   if (place.hostAddresses === undefined) return place.mayReadHosts ? hostPending : { address: place.hostIP };
   const external = addressesOf(place, 'ExternalIP');
-  return known(external.length > 0 ? external : [...addressesOf(place, 'InternalIP'), place.hostIP].slice(0, 1), hostPending);
+  return known(external.length > 0 ? external : firstOfFamilies(place, [...addressesOf(place, 'InternalIP'), place.hostIP]), hostPending);
 }
 
+/** The first address, and with dual stack the first of each family. */
+function firstOfFamilies({ dualStack = false }: PodLocation, addresses: readonly string[]): string[] {
+  const [first = '', ...others] = addresses.filter((address) => address !== '');
+  return [first, ...(dualStack ? others.filter((each) => isIP(each) !== isIP(first)).slice(0, 1) : [])];
+}
+
+/** Addresses of that type, of the family that pods use if there are any; with dual stack of both families. */
 function addressesOf(place: PodLocation, type: string): string[] {
   const all = (place.hostAddresses ?? []).filter((each) => each.type === type).map(({ address }) => address);
   const family = isIP(place.podIP ?? place.hostIP ?? '');
   const same = all.filter((address) => isIP(address) === family);
+  if (place.dualStack) return [...same, ...all.filter((address) => !same.includes(address))];
   return same.length > 0 ? same : all;
 }
 

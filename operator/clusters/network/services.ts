@@ -88,6 +88,8 @@ type ServiceOptions = {
 function service(cluster: StoredCluster, { name, role, index, annotations, spec }: ServiceOptions): Service {
   const selector: Record<string, string> = podSelector(cluster.metadata.name);
   if (index !== undefined) selector[label.index] = String(index);
+  // Nodes have one name each in the distribution, so they must not be found under addresses of a second family.
+  const families = role === 'nodes' ? {} : (cluster.spec.services ?? {});
   const more = { labels: { [label.service]: role }, annotations, ...(index === undefined ? {} : { index }) };
-  return { apiVersion: 'v1', kind: 'Service', metadata: ownedMeta(cluster, name, more), spec: { ...spec, selector } };
+  return { apiVersion: 'v1', kind: 'Service', metadata: ownedMeta(cluster, name, more), spec: { ...spec, ...families, selector } };
 }

@@ -63,7 +63,7 @@ export function nodeEnv(cluster: StoredCluster, facts: ClusterContext, podSlot: 
     // Keeps the default of the image if the file does not set it.
     ...(spec.config?.allowPrivateAddresses === undefined ? [] : [{ name: 'SVC_ALLOW_PRIVATE_ADDRESSES' }]),
     ...(proxies === undefined ? [] : [{ name: 'SVC_TRUST_PROXY', value: proxies }]),
-    ...(ipv6 ? listenOnIpv6 : []),
+    ...(ipv6 || facts.dualStack ? listenOnIpv6 : []),
     ...distTlsEnv(cluster),
     ...turnEnv(cluster, podSlot),
     ...sipEnv(cluster, podSlot),

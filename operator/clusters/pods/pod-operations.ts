@@ -179,7 +179,7 @@ export class PodOperations {
     config: { hash: string; inForce: boolean } | undefined,
   ): Promise<ConditionReason | undefined> {
     const { annotations = {}, labels = {} } = pod.metadata;
-    const announced = this.#address(context.cluster, pod);
+    const announced = this.#address(context, pod);
     const touch = config && this.#touch(context.key, pod, facts, config);
     const busy = isBusy(facts, this.#options.clock().getTime());
     const wanted: Record<string, string | null> = {
@@ -221,15 +221,17 @@ export class PodOperations {
     return next.times === 0 ? hash : `${hash}.${next.times}`;
   }
 
-  #address(cluster: StoredCluster, pod: Stored<ObservedPod>) {
+  #address({ cluster, facts }: ReconcileContext, pod: Stored<ObservedPod>) {
     const { hosts, stores } = this.#options;
-    const { podIP, hostIP } = pod.status ?? {};
+    const { podIP, podIPs, hostIP } = pod.status ?? {};
     const hostAddresses = pod.spec?.nodeName === undefined ? undefined : hosts.addresses(pod.spec.nodeName);
     const media = `${namespaceOf(cluster)}/${namesOf(cluster.metadata.name).media(indexOf(pod) ?? -1)}`;
     const loadBalancer = stores.services.get(media)?.status?.loadBalancer?.ingress;
     return announcedAddress(cluster.spec, {
       mayReadHosts: hosts.known,
       ...(podIP ? { podIP } : {}),
+      ...(podIPs ? { podIPs: podIPs.map(({ ip }) => ip) } : {}),
+      ...(facts.dualStack ? { dualStack: true } : {}),
       ...(hostIP ? { hostIP } : {}),
       ...(hostAddresses ? { hostAddresses } : {}),
       ...(loadBalancer ? { loadBalancer } : {}),

@@ -53,10 +53,17 @@ export function templateHash(cluster: StoredCluster, facts: ClusterContext): str
 /** Hash of the fields of the spec that shape a pod. Unlike the template hash it does not change with the version of the operator. */
 export function specHash({ spec }: StoredCluster): string {
   const { image, imagePullPolicy, imagePullSecrets, resources, workersPerNode, podTemplate, media, storage, turn, sip } = spec;
-  const { distributionTls, drain, config, trustedProxies } = spec;
+  const { distributionTls, drain, config, trustedProxies, services } = spec;
   const shape = {
     ...{ image, imagePullPolicy, imagePullSecrets, resources, workersPerNode, podTemplate, media, storage, turn, sip },
-    ...{ distributionTls, drain: drain?.timeoutSeconds, url: publicUrl(spec), privateAddresses: config?.allowPrivateAddresses, trustedProxies },
+    ...{
+      distributionTls,
+      drain: drain?.timeoutSeconds,
+      url: publicUrl(spec),
+      privateAddresses: config?.allowPrivateAddresses,
+      trustedProxies,
+      services,
+    },
   };
   return createHash('sha256').update(stableJson(shape)).digest('hex').slice(0, 16);
 }

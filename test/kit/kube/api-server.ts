@@ -262,7 +262,8 @@ export class ApiServer {
       `--token-auth-file=${join(this.dir, 'tokens.csv')}`,
       `--authorization-mode=${place ? 'Node,RBAC' : 'RBAC'}`,
       '--allow-privileged=true',
-      '--service-cluster-ip-range=10.96.0.0/16',
+      // Services of a MediaCluster may have both families; kube-proxy of the machines has IPv4 only.
+      `--service-cluster-ip-range=10.96.0.0/16${place ? '' : ',fd00:96::/112'}`,
       '--service-account-issuer=https://kubernetes.default.svc',
       `--service-account-key-file=${this.serviceAccountKey}`,
       `--service-account-signing-key-file=${this.serviceAccountKey}`,

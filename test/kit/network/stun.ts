@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
+import { isIPv6 } from 'node:net';
 import { z } from 'zod';
 import { attribute, bindingRequestTo, type IceParameters } from '../../../operator/smoke/stun.ts';
 
@@ -22,7 +23,7 @@ export async function sendBytes(transport: unknown, bytes: number): Promise<numb
   const { iceParameters, iceCandidates } = transportSchema.parse(transport);
   const candidate = iceCandidates.find(({ protocol }) => protocol === 'udp');
   if (!candidate) throw new Error('the transport has no UDP candidate');
-  const socket = createSocket('udp4');
+  const socket = createSocket(isIPv6(candidate.ip) ? 'udp6' : 'udp4');
   try {
     const ask = async () => {
       const answered = once(socket, 'message', { signal: AbortSignal.timeout(30_000) }) as Promise<[Buffer]>;

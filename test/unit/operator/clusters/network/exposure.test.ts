@@ -60,3 +60,12 @@ test('the announced addresses of a dual-stack Kubernetes node have the address f
   assert.deepEqual(announced({}, { ...placed, hostAddresses }), { address: '203.0.113.7' });
   assert.deepEqual(announced({}, { ...placed, podIP: 'fd00::5', hostAddresses }), { address: '2001:db8::7' });
 });
+
+test('with dual-stack Services, addresses of both families are announced, that of the pod first', () => {
+  const dual = { ...placed, podIPs: ['10.1.0.5', 'fd00::5'], dualStack: true };
+  const of = (type: string) => ['2001:db8::7', '192.0.2.7', '2001:db8::8'].map((address) => ({ type, address }));
+  assert.deepEqual(announced({ exposure: 'podIP' }, dual), { address: '10.1.0.5 fd00::5' });
+  assert.deepEqual(announced({}, { ...dual, hostAddresses: of('ExternalIP') }), { address: '192.0.2.7 2001:db8::7 2001:db8::8' });
+  assert.deepEqual(announced({}, { ...dual, hostAddresses: of('InternalIP') }), { address: '192.0.2.7 2001:db8::7' });
+  assert.deepEqual(announced({}, dual), { address: '203.0.113.7' });
+});

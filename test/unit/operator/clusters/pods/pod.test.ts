@@ -142,6 +142,11 @@ test('in an IPv6 cluster a node listens on IPv6 and its address is in brackets',
   assert.deepEqual([env.SVC_IP, env.SVC_HOST, env.SVC_DIST_NODE_NAME], ['::', '[$(POD_IP)]:8080', 'svc@$(POD_IP)']);
 });
 
+test('with dual-stack Services a node listens on both families, and its own address has the family of the Kubernetes cluster', () => {
+  const env = envOf({}, testFacts({ ipFamily: 'IPv4', dualStack: true }));
+  assert.deepEqual([env.SVC_IP, env.SVC_WEBRTC_TURN_LISTEN_IP, env.SVC_HOST], ['::', '::', '$(POD_IP):8080']);
+});
+
 test('a pod has the strictest security context', () => {
   for (const spec of [{}, richSpec]) {
     const { spec: made } = podOf(spec);
