@@ -1,9 +1,9 @@
-// Adoption of objects that lost their owner: by `kubectl delete --cascade=orphan`, and by a restore from a backup.
+// Adoption of objects that lost their owner: by `kubectl delete --cascade=orphan`, and by a restore from a backup in both orders.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { resources } from '../../operator/kube/objects.ts';
 import { isAvailable, isReady, smallCluster, startOperatorFixture } from '../kit/kube/cluster-fixture.ts';
-import { type Kind, type KubeJson, readSecret } from '../kit/kube/read-objects.ts';
+import { type Kind, type KubeJson, readSecret, room } from '../kit/kube/read-objects.ts';
 
 const storage = { persistentVolumeClaim: { size: '1Gi' } };
 const spec = { replicas: 2, storage };
@@ -96,6 +96,27 @@ test('a MediaCluster that was deleted with --cascade=orphan and created again ad
   assert.deepEqual(await fixture.secret('media-api-tokens'), tokens);
   const after = await fixture.waitFor('rooms', 'class', isReady);
   assert.equal(after.status.incarnation, status.incarnation);
+});
+
+test('pods and Secrets that are restored before their MediaCluster are adopted by it', async () => {
+  const backup = (await managed()).map(backupOf).filter(({ metadata }) => !metadata.name.endsWith('-peers'));
+  const peers = backupOf(await fixture.get('secrets', 'class-peers'));
+  const tokens = await fixture.secret('media-api-tokens');
+  await fixture.kubectl('delete', 'room', 'class', '--timeout=60s');
+  await deleteAll();
+  await server.apply([...backup, peers]);
+  const restored = await pods();
+  assert.deepEqual(
+    restored.map(({ name }) => name),
+    ['media-0', 'media-1'],
+  );
+  await server.apply([smallCluster('media', spec), room('class', { peers: [{ name: 'anna' }] })]);
+  await settled(2);
+  assert.deepEqual(await pods(), restored);
+  assert.deepEqual(await fixture.secret('media-api-tokens'), tokens);
+  // The peer Secret of the Room is created again.
+  const { metadata } = await fixture.waitFor('rooms', 'class', isReady);
+  await fixture.waitFor('secrets', 'class-peers', (secret) => secret?.metadata.ownerReferences?.[0].uid === metadata.uid);
 });
 
 test('pods that are restored after their MediaCluster join it, and surplus pods are removed', async () => {
