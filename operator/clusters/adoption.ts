@@ -11,7 +11,7 @@ import { storeOfKind } from './owned-objects.ts';
 
 type Client = Pick<KubeClient, 'find' | 'patch'>;
 const kinds = { ...storeOfKind, Pod: 'pods' } as const;
-/** A message of an Event is short. */
+/** Names in the message of an Event. */
 const maxNamed = 10;
 
 export class Adoption {
@@ -34,7 +34,7 @@ export class Adoption {
         .map((object) => ({ kind, resource: resources[store], object })),
     );
     if (found.length === 0) return false;
-    // The garbage collector removes owners from the objects of a MediaCluster that is deleted without them; they must not come back.
+    // The garbage collector removes a MediaCluster that is deleted with --cascade=orphan from the owners; it must not be added again.
     if (!(await isLive(client, cluster))) return true;
     const adopted: string[] = [];
     for (const { kind, resource, object } of found) {
@@ -63,7 +63,7 @@ export function isAdoptable(object: KubeObject, cluster: StoredCluster): boolean
   );
 }
 
-/** Asks the API server, because the cache may not contain the deletion yet. */
+/** Reads from the API server, because the cache may not contain the deletion yet. */
 async function isLive(client: Client, { metadata: { namespace, name, uid } }: StoredCluster): Promise<boolean> {
   const now = await client.find(resources.mediaClusters, { namespace, name });
   return now?.metadata.uid === uid && now.metadata.deletionTimestamp === undefined;

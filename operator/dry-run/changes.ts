@@ -6,7 +6,7 @@ import type { KubeError } from '../kube/http/kube-error.ts';
 import { type KubeObject, keyOf, type Stored } from '../kube/objects.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
-/** An object before and after its dry-run writes. The API server answers each write as if it were the only one. */
+/** An object before and after its dry-run writes. The API server responds to each write as if it were the only one. */
 type PlannedWrite = { before: Stored | undefined; after: Stored | undefined };
 type Json = { readonly [field: string]: unknown };
 
@@ -32,7 +32,7 @@ export class PlannedChanges implements DryRunState {
     const account = /serviceaccount "([^"]+)" not found/.exec(refusal.message)?.[1];
     if (refusal.status !== 403 || object.kind !== 'Pod' || account === undefined) return undefined;
     if (!this.#objects.get(`ServiceAccount ${object.metadata.namespace}/${account}`)?.after) return undefined;
-    return { ...object, metadata: { ...object.metadata, uid: `rehearsed-${object.metadata.name}`, resourceVersion: '' } };
+    return { ...object, metadata: { ...object.metadata, uid: `dry-run-${object.metadata.name}`, resourceVersion: '' } };
   };
 
   /** Adds an action without an object, as a message that begins with `would`. Messages about the same object stay together, in order. */

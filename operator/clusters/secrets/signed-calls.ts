@@ -1,6 +1,5 @@
-// What nodes of an older image do not support: signed requests and a file of the cookie. Which nodes receive signed requests instead of the API token: pods annotated for it in the API server. The response of a node or a proxy
-// is never trusted for this decision.
-
+// Features that nodes before 0.8 do not support: signed requests, and the cookie as a file. Pods are annotated for signed requests in the API
+// server; the response of a node or a proxy is never trusted for this decision.
 import type { ClusterContext } from '../cluster-context.ts';
 import { annotation } from '../names.ts';
 import type { ObservedPod } from '../observed-objects.ts';
