@@ -29,7 +29,8 @@ export const aptPackages = /** @type {const} */ ({
   networks: ['iproute2', 'iptables', 'nftables'],
   cluster: ['erlang-base'],
   metrics: ['prometheus'],
-  images: ['buildah', 'debootstrap'],
+  images: ['buildah', 'debootstrap', 'debian-archive-keyring'],
+  release: ['docker-registry'],
   machines: [
     'containerd',
     'runc',

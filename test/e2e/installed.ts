@@ -52,7 +52,7 @@ export class Installed {
    * failed it prints what there is to see.
    */
   static async prepare(scope: Scope, options: ClusterOptions = {}): Promise<Installed> {
-    const images = await imageArchives();
+    const images = options.images ?? (await imageArchives());
     const cluster = await timing('cluster up', () => startCluster(scope, { ...options, images }));
     // Its hosts have lost their power then.
     scope.after(async () => {

@@ -1,13 +1,15 @@
 // Chart templates: rejected values, and server-side validation of all rendered objects. Installation: chart-install.test.ts.
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { parse, parseAllDocuments } from 'yaml';
+import { packageChart } from '../../tools/release/chart.mjs';
 import { startApiServer } from '../kit/kube/api-server.ts';
 import { chartFolder, helmOf, mustRun } from '../kit/kube/helm.ts';
 import { applyDefinitions } from '../kit/kube/media-clusters.ts';
 import { monitoringDefinitions } from '../kit/kube/third-party-crds.ts';
+import { tempFolder } from '../kit/temp-folder.ts';
 
 const server = await startApiServer({ after });
 await applyDefinitions(server);
@@ -292,9 +294,12 @@ test('two releases never create objects of the same name', async () => {
   }
 });
 
-test('the chart contains all files that its templates need', () => {
-  assert.deepEqual(readdirSync(join(chartFolder, 'crds')).sort(), ['mediacluster.yaml', 'room.yaml']);
-  const { version, appVersion } = parse(readFileSync(join(chartFolder, 'Chart.yaml'), 'utf8'));
-  const manifest = JSON.parse(readFileSync(join(chartFolder, '../package.json'), 'utf8'));
-  assert.deepEqual([version, appVersion], [manifest.version, manifest.version]);
+test('the packaged chart renders the same objects, contains the CRDs, and has annotations of its release', async (t) => {
+  const archive = await packageChart(tempFolder(t), [{ kind: 'added', description: 'A line.' }]);
+  const rendered = (chart: string) => mustRun(helm, ['template', 'rooms', chart, '--include-crds', '--namespace', 'media']);
+  const text = await rendered(archive);
+  assert.equal(text, await rendered(chartFolder));
+  assert.match(text, /^ {2}name: mediaclusters\.mediarooms\.dev$/m);
+  const { annotations } = parse(await mustRun(helm, ['show', 'chart', archive]));
+  assert.deepEqual(parse(annotations['artifacthub.io/changes']), [{ kind: 'added', description: 'A line.' }]);
 });

@@ -1,11 +1,12 @@
 // `npm run images`: builds the images of the node and of the operator and writes each as an OCI archive into the cache directory.
 
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { sourcesStamp } from '../builds.mjs';
+import { goArchitecture } from '../kubernetes/kubernetes.mjs';
 import { withLock } from '../lock.mjs';
 import { aptPackages, ensurePackages } from '../packages.mjs';
 import { cacheDirectory, root } from '../paths.mjs';
@@ -15,7 +16,7 @@ import { workerKey } from '../worker/worker.mjs';
 import { exportImage } from './archive.mjs';
 import { ensureBase } from './base.mjs';
 import { addBill, contentsOf } from './contents.mjs';
-import { buildArguments, buildError, commitName, imageName, images, isPinned, oldArchives, sourceEpoch } from './plan.mjs';
+import { archiveFiles, buildArguments, buildError, commitName, imageName, images, isPinned, oldArchives, sourceEpoch } from './plan.mjs';
 import { buildah, hasImage, imageId, imagesDirectory, pruneLayers, storeOptions, tryBuildah } from './store.mjs';
 
 /** @typedef {import('./plan.mjs').Image} Image */
@@ -170,17 +171,36 @@ function forgetOld(image) {
   }
 }
 
+/**
+ * @param {string} folder for a release on another computer (`npm run release -- --archives`)
+ * @param {BuiltImage} built
+ * @returns {string} path of the archive
+ */
+function copyTo(folder, { name, archive, bill }) {
+  mkdirSync(folder, { recursive: true });
+  const files = archiveFiles(folder, name, goArchitecture(process.arch));
+  copyFileSync(archive, files.archive);
+  copyFileSync(bill, files.bill);
+  return files.archive;
+}
+
 /** @param {number} bytes */
 const megabytes = (bytes) => `${(bytes / 1e6).toFixed(0)} MB`;
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   try {
-    const { values, positionals } = parseArgs({ options: { base: { type: 'string' } }, allowPositionals: true });
+    const options = /** @type {const} */ ({ base: { type: 'string' }, output: { type: 'string' } });
+    const {
+      values: { output, ...values },
+      positionals,
+    } = parseArgs({ options, allowPositionals: true });
     const unknown = positionals.find((name) => !images.some((image) => image.name === name));
     if (unknown !== undefined)
       throw new SetupError(`Unknown image: ${unknown}.`, `choose from: ${images.map(({ name }) => name).join(' ')}`);
-    for (const { image, archive, digest, bytes } of await ensureImages({ ...values, ...(positionals.length > 0 && { only: positionals }) }))
-      console.log(`${image}  ${megabytes(bytes)}  ${digest}\n  ${archive}`);
+    for (const built of await ensureImages({ ...values, ...(positionals.length > 0 && { only: positionals }) })) {
+      const archive = output === undefined ? built.archive : copyTo(output, built);
+      console.log(`${built.image}  ${megabytes(built.bytes)}  ${built.digest}\n  ${archive}`);
+    }
   } catch (error) {
     fail(error);
   }

@@ -1,6 +1,6 @@
 // Image build plan: names, sources and buildah arguments. Pure functions, testable without a build.
 
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
 
 import { lastError } from '../packages.mjs';
 
@@ -130,4 +130,15 @@ export function buildError(output) {
   const noise = /^(subprocess exited|error: building at step|.*level=|\[\d+\/\d+\] )/i;
   const lines = output.split('\n').filter((line) => line.trim() !== '' && !noise.test(line));
   return lastError((lines.length > 0 ? lines : output.split('\n')).join('\n'));
+}
+
+/**
+ * Files of an image in the folder of `npm run images -- --output`, which has images of several architectures.
+ * @param {string} folder
+ * @param {string} name of the image
+ * @param {string} architecture
+ */
+export function archiveFiles(folder, name, architecture) {
+  const archive = join(folder, `${name}-${architecture}.tar`);
+  return { archive, bill: `${archive}.cdx.json` };
 }

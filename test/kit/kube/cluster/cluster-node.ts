@@ -8,7 +8,7 @@ import { Child } from '../child.ts';
 import { cgroupName, computedIn, makeCgroup, podUsage, removeCgroup, type Usage } from './cgroups.ts';
 import { placeImages } from './host-images.ts';
 import { Machine } from './machine.ts';
-import { containerdConfig, kubeletConfig, type NodePlace, podNetwork, podNetworkConfig, proxyFlags } from './node-files.ts';
+import { containerdConfig, kubeletConfig, type NodePlace, podNetwork, podNetworkConfig, proxyFlags, registryMirror } from './node-files.ts';
 
 export type ClusterNodeOptions = {
   /** From 1. */
@@ -112,6 +112,13 @@ export class ClusterNode {
   /** Unplugs or plugs its network cable; its processes keep running. */
   async setLink(up: boolean): Promise<void> {
     await this.#options.hub.ip(`link set ${this.#cable} ${up ? 'up' : 'down'}`);
+  }
+
+  /** Later pulls of images of a registry use another one at this URL. */
+  mirrorRegistry(host: string, url: string): void {
+    const folder = join(this.#options.dir, 'registries', host);
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'hosts.toml'), registryMirror(url));
   }
 
   /** Runs `ctr` in the namespace of Kubernetes. */

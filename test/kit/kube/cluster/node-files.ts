@@ -22,10 +22,17 @@ state = "/run/containerd"
   sandbox_image = "${pauseImage}"
   # Where the right to it is missing, runc would fail.
   restrict_oom_score_adj = true
+  [plugins."io.containerd.grpc.v1.cri".registry]
+    config_path = "${dir}/registries"
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "/usr/lib/cni"
     conf_dir = "${dir}/cni"
 `;
+}
+
+/** hosts.toml of an image registry that another one replaces. */
+export function registryMirror(url: string): string {
+  return `server = "${url}"\n[host."${url}"]\n  capabilities = ["pull", "resolve"]\n`;
 }
 
 /** A bridge on each Kubernetes node; pods of others are reached by routes. */
