@@ -6,10 +6,13 @@ import { type ControlPlaneOptions, startControlPlane } from './control-plane.ts'
 import { mustKubectl } from './kubectl.ts';
 import { type OperatorOptions, type OperatorProcess, startOperator } from './operator-process.ts';
 import { type PodRunner, startPodRunner } from './pods/pod-runner.ts';
-import { condition, type Kind, type KubeJson, mediaCluster, readObject, readObjects, readSecret, room } from './read-objects.ts';
+import { changesOf, condition, type Kind, type KubeJson, mediaCluster, readObject, readObjects, readSecret, room } from './read-objects.ts';
 import type { Scope } from './scope.ts';
 
 export type OperatorFixtureOptions = { plane?: ControlPlaneOptions; operator?: OperatorOptions };
+
+/** Besides changes of objects, because a watch may be interrupted. */
+const pollInterval = 500;
 
 export class ClusterFixture {
   readonly server: ApiServer;
@@ -45,7 +48,7 @@ export class ClusterFixture {
     return this.waitFor('rooms', name, isReady);
   }
 
-  /** Polls until the object matches. @throws with its last state, and the end of the log of the operator */
+  /** Waits until the object matches. @throws with its last state, and the end of the log of the operator */
   async waitFor(kind: Kind, name: string, is: (object: KubeJson) => boolean, withinMs = 60_000, namespace = 'default'): Promise<KubeJson> {
     let found: KubeJson;
     const check = async () => {
@@ -53,7 +56,7 @@ export class ClusterFixture {
       return is(found);
     };
     const state = () => `${kind} ${name} matches: ${JSON.stringify(found, null, 1)}\n${this.operator.output.slice(-4_000)}`;
-    await eventually(state, check, { within: withinMs });
+    await eventually(state, check, { within: withinMs, every: pollInterval, wakes: changesOf(this.server, kind) });
     return found;
   }
 

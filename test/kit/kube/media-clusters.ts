@@ -10,7 +10,7 @@ import { startControlPlane } from './control-plane.ts';
 import { ClusterOperator, type ClusterOperatorOptions } from './controllers/cluster-operator.ts';
 import { mustKubectl } from './kubectl.ts';
 import { type PodRunnerOptions, startPodRunner } from './pods/pod-runner.ts';
-import { type Kind, mediaCluster, readObject, readObjects, readSecret } from './read-objects.ts';
+import { changesOf, type Kind, mediaCluster, readObject, readObjects, readSecret } from './read-objects.ts';
 import type { Scope } from './scope.ts';
 
 export type ClusterPod = {
@@ -26,7 +26,8 @@ export type ClusterPod = {
 };
 
 const timeoutMs = 60_000;
-const pollInterval = 100;
+/** Besides changes of objects, for what a media node responds. */
+const pollInterval = 250;
 
 export class MediaClusterUser {
   readonly name = 'c';
@@ -95,13 +96,14 @@ export class MediaClusterUser {
     return (await this.livingPods()).filter(isReady);
   }
 
-  /** Polls until the condition holds. @throws with the last status of the cluster */
+  /** Checks at each change of a MediaCluster or pod until the condition holds. @throws with the last status of the cluster */
   async until(what: string, holds: () => Promise<boolean>, withinMs = timeoutMs): Promise<void> {
     const state = async () => {
       const { status } = await this.cluster();
       return `${what}\n${JSON.stringify(status, null, 1)}\n${await this.kubectl('get', 'pods', '-o', 'wide')}`;
     };
-    await eventually(state, holds, { within: withinMs, every: pollInterval });
+    const wakes = changesOf(this.#server, 'mediaClusters', 'pods');
+    await eventually(state, holds, { within: withinMs, every: pollInterval, wakes });
   }
 
   /** Waits until exactly these pods run, all of them ready, and no change is in progress. */

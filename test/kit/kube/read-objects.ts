@@ -1,9 +1,12 @@
-// Reads objects of the API server over a kept-alive connection, because one kubectl process per poll would cost too much CPU.
+// Reads objects of the API server over a kept-alive connection, and waits for changes: one kubectl process per poll would cost too much.
 
+import { EventEmitter } from 'node:events';
 import { collectionPath, objectPath, type Query, queryText } from '../../../operator/kube/http/paths.ts';
 import { type KubeObject, resources } from '../../../operator/kube/objects.ts';
-import { eventually } from '../eventually.ts';
+import { emits, eventually } from '../eventually.ts';
 import type { ApiServer } from './api-server.ts';
+import { Informer } from './informer.ts';
+import type { ApiObject } from './pods/pod-spec.ts';
 
 export type Kind = keyof typeof resources;
 // biome-ignore lint/suspicious/noExplicitAny: tests assert the content of an object.
@@ -22,6 +25,43 @@ export async function readObjects(server: ApiServer, kind: Kind, namespace: stri
   const path = `${collectionPath(resources[kind], namespace)}${queryText(query)}`;
   const { status, body } = await server.client.call(path);
   return (answered(path, status, body) as { items: KubeObject[] }).items;
+}
+
+const changes = new WeakMap<ApiServer, ObjectChanges>();
+
+/** Informers of one API server, started on first use. */
+class ObjectChanges {
+  readonly emitter = new EventEmitter().setMaxListeners(0);
+  readonly #server: ApiServer;
+  readonly #informers = new Map<Kind, Informer<ApiObject>>();
+
+  constructor(server: ApiServer) {
+    this.#server = server;
+    server.beforeEnd(() => this.#close());
+  }
+
+  follow(kind: Kind): void {
+    if (this.#informers.has(kind)) return;
+    const path = collectionPath(resources[kind], undefined);
+    const informer = new Informer<ApiObject>(this.#server.client, path, () => this.emitter.emit(kind));
+    this.#informers.set(kind, informer);
+    void informer.start();
+  }
+
+  async #close(): Promise<void> {
+    await Promise.all([...this.#informers.values()].map((informer) => informer.close()));
+  }
+}
+
+/**
+ * `wakes` of eventually(): wakes on each change of an object of these kinds, because polling several times a second costs a tenth of a core.
+ * Keep a poll: a watch may be interrupted.
+ */
+export function changesOf(server: ApiServer, ...kinds: Kind[]): (wake: () => void) => () => void {
+  const found = changes.get(server) ?? new ObjectChanges(server);
+  changes.set(server, found);
+  for (const kind of kinds) found.follow(kind);
+  return emits(found.emitter, ...kinds);
 }
 
 /** Values of a Secret as text; undefined if it does not exist. */
@@ -57,6 +97,7 @@ export async function waitForEvent(server: ApiServer, name: string, reason: stri
       reasons = events.filter(({ regarding }) => regarding.name === name).map((event) => event.reason);
       return reasons.includes(reason);
     },
+    { every: 500, wakes: changesOf(server, 'events') },
   );
 }
 

@@ -12,7 +12,7 @@ import { apiToken } from '../processes/start-node.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';
 import { connectController } from './controllers/controller-client.ts';
 import { applyDefinitions } from './media-clusters.ts';
-import { type KubeJson, mediaCluster, readSecret } from './read-objects.ts';
+import { changesOf, type KubeJson, mediaCluster, readSecret } from './read-objects.ts';
 import type { Scope } from './scope.ts';
 
 export type RoomOperatorOptions = { now?: () => number; pollMs?: number; workers?: number };
@@ -24,6 +24,9 @@ export type RoomOperator = {
   /** Idempotent. */
   stop: () => Promise<void>;
 };
+
+/** Besides changes of Rooms, because a watch may be interrupted. */
+const pollInterval = 250;
 
 export class RoomFixture {
   readonly server: ApiServer;
@@ -153,7 +156,8 @@ export class RoomFixture {
       room = await this.room(name, namespace);
       return wanted(room);
     };
-    await eventually(() => `Room ${name} matches: ${JSON.stringify(room?.status ?? room, null, 1)}`, check, { every: 20 });
+    const wakes = changesOf(this.server, 'rooms');
+    await eventually(() => `Room ${name} matches: ${JSON.stringify(room?.status ?? room, null, 1)}`, check, { every: pollInterval, wakes });
     return room;
   }
 
