@@ -1,8 +1,8 @@
 // MediaCluster resource: a cluster of media nodes and the Kubernetes objects that they need.
 import { z } from 'zod';
 import type { Rule } from '../api/core/kube.ts';
-import { isCidr } from '../api/settings/values.ts';
 import { clusterConfigSchema } from './cluster-config.ts';
+import { externalDns, network, services } from './cluster-network.ts';
 import { media, podTemplate, storage } from './cluster-pods.ts';
 import {
   annotations,
@@ -73,55 +73,6 @@ const gateway = z
     port: integer(1, 65_535).optional().meta({ description: 'Port at which clients reach the Gateway, if not 443 or 80.' }),
   })
   .meta({ description: 'Creates HTTPRoutes of the Gateway API instead of an Ingress, if the API server supports them.' });
-
-const network = withRules(
-  z
-    .string()
-    .max(64)
-    .refine((text) => text.includes('/') && isCidr(text), 'must be a network such as 10.42.3.0/24'),
-  { rule: 'isCIDR(self)', message: 'must be a network such as 10.42.3.0/24 or fd00:42::/64' },
-);
-
-const services = withRules(
-  z.object({
-    ipFamilyPolicy: z.enum(['SingleStack', 'PreferDualStack', 'RequireDualStack']).meta({
-      description:
-        'As ipFamilyPolicy of a Service. With PreferDualStack or RequireDualStack nodes also listen on IPv6, and announce addresses of both families.',
-    }),
-    ipFamilies: z
-      .array(z.enum(['IPv4', 'IPv6']))
-      .min(1)
-      .max(2)
-      .optional()
-      .meta({ description: 'As ipFamilies of a Service, the preferred family first; that of the Kubernetes cluster if omitted.' }),
-  }),
-  {
-    rule: '!has(self.ipFamilies) || self.ipFamilies.size() < 2 || self.ipFamilies[0] != self.ipFamilies[1]',
-    message: 'must not name a family twice',
-    fieldPath: '.ipFamilies',
-  },
-  {
-    rule: "!has(self.ipFamilies) || self.ipFamilies.size() < 2 || self.ipFamilyPolicy != 'SingleStack'",
-    message: 'must have one family with SingleStack',
-    fieldPath: '.ipFamilies',
-  },
-).meta({
-  description:
-    'Address families of the Services for HTTP and media; those of the Kubernetes cluster if omitted. The headless Service, over which nodes find each other, always has one family. A change causes a rollout.',
-});
-
-const externalDns = z
-  .object({
-    hostname: limitedText(
-      200,
-      /^\{pod\}(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$/,
-      'must be {pod} followed by a domain, for example {pod}.media.example.com',
-    ).meta({ description: 'DNS name of each pod, in which {pod} stands for the name of the pod, for example {pod}.media.example.com.' }),
-  })
-  .meta({
-    description:
-      'Annotations from which external-dns creates a DNS record for the media address of each pod: on its media Service (nodePort, loadBalancer), otherwise on the pod.',
-  });
 
 /** Every key of these Secrets is used as a token or signing key, so each Secret must be separate. */
 const ownSecret = (field: string): Rule => {

@@ -140,12 +140,19 @@ test('a change of the exposure causes a rollout, and old pods keep their Service
   await user.until('its Services are deleted', async () => (await user.names('services')).join() === 'c,c-1,c-nodes');
 });
 
-test('with dual stack, Services have addresses of both families, and nodes listen on both', async () => {
-  const services = { ipFamilyPolicy: 'PreferDualStack', ipFamilies: ['IPv6', 'IPv4'] };
+test('Services have the given annotations for HTTP and address families, and nodes listen on both families', async () => {
+  const annotations = { 'cloud.google.com/backend-config': '{"default":"media"}' };
+  const services = { ipFamilyPolicy: 'PreferDualStack', ipFamilies: ['IPv6', 'IPv4'], annotations };
   const user = await MediaClusterUser.make(server, 'dual', { replicas: 1, drain, services });
   const [pod] = await user.settled('c-0');
-  type Service = { metadata: { name: string }; spec: { ipFamilies: string[] } };
-  const found = (await user.list<Service>('services')).map(({ metadata, spec }) => [metadata.name, spec.ipFamilies.join()]);
+  type Service = { metadata: { name: string; annotations?: object }; spec: { ipFamilies: string[] } };
+  const all = await user.list<Service>('services');
+  const withAnnotations = all.filter(({ metadata }) => metadata.annotations !== undefined);
+  assert.deepEqual(
+    withAnnotations.map(({ metadata }) => [metadata.name, metadata.annotations]),
+    ['c', 'c-0'].map((name) => [name, annotations]),
+  );
+  const found = all.map(({ metadata, spec }) => [metadata.name, spec.ipFamilies.join()]);
   assert.deepEqual(Object.fromEntries(found), { c: 'IPv6,IPv4', 'c-0': 'IPv6,IPv4', 'c-0-media': 'IPv6,IPv4', 'c-nodes': 'IPv4' });
   assert.equal(pod?.spec.containers[0]?.env.find(({ name }) => name === 'SVC_IP')?.value, '::');
 });

@@ -1,5 +1,6 @@
 // Services of a MediaCluster: headless for discovery, one for the API, and per pod one for HTTP and one for media.
 
+import type { MediaClusterSpec } from '../../../crds/types.ts';
 import type { ServicePort } from '../../kube/kinds.ts';
 import type { ClusterContext, PodSlot } from '../cluster-context.ts';
 import type { Service } from '../manifests.ts';
@@ -89,7 +90,12 @@ function service(cluster: StoredCluster, { name, role, index, annotations, spec 
   const selector: Record<string, string> = podSelector(cluster.metadata.name);
   if (index !== undefined) selector[label.index] = String(index);
   // Nodes have one name each in the distribution, so they must not be found under addresses of a second family.
-  const families = role === 'nodes' ? {} : (cluster.spec.services ?? {});
-  const more = { labels: { [label.service]: role }, annotations, ...(index === undefined ? {} : { index }) };
+  const given: NonNullable<MediaClusterSpec['services']> = role === 'nodes' ? {} : (cluster.spec.services ?? {});
+  const { annotations: ofHttp, ...families } = given;
+  const more = {
+    labels: { [label.service]: role },
+    annotations: role === 'media' ? annotations : ofHttp,
+    ...(index === undefined ? {} : { index }),
+  };
   return { apiVersion: 'v1', kind: 'Service', metadata: ownedMeta(cluster, name, more), spec: { ...spec, ...families, selector } };
 }

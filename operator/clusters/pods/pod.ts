@@ -62,7 +62,8 @@ export function specHash({ spec }: StoredCluster): string {
       url: publicUrl(spec),
       privateAddresses: config?.allowPrivateAddresses,
       trustedProxies,
-      services,
+      ipFamilyPolicy: services?.ipFamilyPolicy,
+      ipFamilies: services?.ipFamilies,
     },
   };
   return createHash('sha256').update(stableJson(shape)).digest('hex').slice(0, 16);
