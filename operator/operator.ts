@@ -137,6 +137,8 @@ export class Operator {
       onChange: (leading) => this.#metrics.leading(place.name, leading),
     });
     this.#elector = elector;
+    // A process that never led has a sample too, so that an alert can compare all of them.
+    this.#metrics.leading(place.name, false);
     const why = await within(endTimeoutMs, signal, elector.run(signal, lead));
     return why === 'lost' ? 'the Lease was lost' : undefined;
   }

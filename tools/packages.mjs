@@ -29,6 +29,7 @@ export const aptPackages = /** @type {const} */ ({
   networks: ['iproute2', 'iptables', 'nftables'],
   cluster: ['erlang-base'],
   metrics: ['prometheus'],
+  gitops: ['lua5.1'],
   images: ['buildah', 'debootstrap', 'debian-archive-keyring'],
   release: ['docker-registry'],
   machines: [

@@ -63,7 +63,10 @@ test('Prometheus scrapes all nodes and the operator through ServiceMonitors, and
   const targets = await monitored();
   assert.equal(new Set(targets).size, 3, targets.join());
   const { hub, server } = installed.cluster;
-  const prometheus = await Prometheus.start(t, targets, [], { address: new URL(server.url).hostname, wrap: hub.wrapNetwork });
+  const prometheus = await Prometheus.start(t, { mediarooms: targets }, [], {
+    address: new URL(server.url).hostname,
+    wrap: hub.wrapNetwork,
+  });
   const one = async (query: string) => (await prometheus.query(query))[0]?.value;
   await installed.cluster.until('all are scraped', async () => (await one('sum(up)')) === 3);
   await installed.cluster.until('the peers are counted', async () => (await one('sum(svc_peers)')) === 2);

@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { nodeMetrics } from '../../api/metrics.ts';
 import { Metrics } from '../../node/metrics/metrics.ts';
 import { sharedObjects } from '../../operator/clusters/desired.ts';
+import { OperatorMetrics } from '../../operator/metrics/operator-metrics.ts';
 import { testCluster, testFacts } from '../kit/fakes/media-cluster.ts';
 import { root } from './source-files.ts';
 
@@ -57,9 +58,9 @@ const expressions = [
   ...rules.map(({ expr }) => expr),
 ];
 
-/** Names of all time series of a node; `up` is Prometheus's own. */
+/** Names of all time series of a node and of the operator; `up` is Prometheus's own. */
 async function seriesNames(): Promise<Set<string>> {
-  const text = await new Metrics().text();
+  const text = `${await new Metrics().text()}${await new OperatorMetrics().text()}`;
   const names = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].flatMap(([, name = '', type]) =>
     type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
   );
@@ -67,7 +68,7 @@ async function seriesNames(): Promise<Set<string>> {
 }
 
 function metricsIn(expression: string): string[] {
-  return expression.match(/\b(?:svc|nodejs|process)_\w+|\bup\b/g) ?? [];
+  return expression.match(/\b(?:svc|nodejs|process|mediarooms_operator|controller_runtime|leader_election)_\w+|\bup\b/g) ?? [];
 }
 
 test('every metric in the dashboard and the alerts exists', async () => {
@@ -92,6 +93,10 @@ test('every metric of the node is used in the dashboard or in an alert', () => {
 
 /** Labels that Prometheus adds to every series: always, and from the ServiceMonitor of a MediaCluster. */
 const targetLabels = ['job', 'instance', 'namespace', 'mediacluster'];
+/** The ServiceMonitor of the chart sets it. */
+const operatorJob = 'mediarooms-operator';
+/** Labels of the metrics of the operator in alerts. */
+const operatorLabels = ['controller', 'resource'];
 const monitored = sharedObjects(testCluster({ monitoring: { serviceMonitor: {} } }), testFacts());
 
 test('the ServiceMonitor of a MediaCluster sets the job and the labels of the alerts', () => {
@@ -104,7 +109,7 @@ test('the ServiceMonitor of a MediaCluster sets the job and the labels of the al
   );
   assert.equal(others.length, 0);
   const jobs = rules.flatMap(({ expr }) => [...expr.matchAll(/\bjob="([^"]*)"/g)].map(([, job]) => job));
-  assert.deepEqual(new Set(jobs), new Set([service?.metadata.labels[jobLabel]]));
+  assert.deepEqual(new Set(jobs), new Set([service?.metadata.labels[jobLabel], operatorJob]));
   const [{ sourceLabels: [source] = [], targetLabel } = { targetLabel: '' }] = endpoints[0].relabelings;
   const meta = Object.keys(service?.metadata.labels ?? {}).map(
     (key) => `__meta_kubernetes_service_label_${key.replaceAll(/[^A-Za-z0-9_]/g, '_')}`,
@@ -127,7 +132,7 @@ test('selected labels belong to their metric', () => {
 
 test('metrics are aggregated by existing labels', () => {
   const ours = Object.values(nodeMetrics).flatMap((group) => Object.values(group).flatMap(({ labels }): readonly string[] => labels));
-  const labels = new Set([...targetLabels, 'le', '', ...ours]);
+  const labels = new Set([...targetLabels, ...operatorLabels, 'le', '', ...ours]);
   const used = expressions.flatMap((expression) =>
     [...expression.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, by = '']) => by.split(/,\s*/)),
   );

@@ -1,17 +1,22 @@
-// kstatus of Rooms and MediaClusters: what Flux concludes from their status, on a real API server with the operator and real nodes.
+// Health of Rooms and MediaClusters: what Flux (kstatus) and Argo CD conclude, on a real API server with operator and nodes.
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { eventually } from '../kit/eventually.ts';
+import { argoHealthOf } from '../kit/kube/argo-health.ts';
 import { smallCluster, startOperatorFixture } from '../kit/kube/cluster-fixture.ts';
 import { type Kstatus, kstatusOf } from '../kit/kube/kstatus.ts';
-import { condition, type Kind, room } from '../kit/kube/read-objects.ts';
+import { condition, room } from '../kit/kube/read-objects.ts';
 
 const fixture = await startOperatorFixture({ after });
 const { server, kubectl } = fixture;
 
-/** Waits until kstatus is `expected`. @returns the condition of that type */
-async function waitUntil(kind: Kind, name: string, expected: Kstatus, type = 'Ready'): Promise<string> {
+/** The health in Argo CD for a result of kstatus. */
+const argo: Record<Kstatus, string> = { Current: 'Healthy', InProgress: 'Progressing', Failed: 'Degraded', Terminating: 'Progressing' };
+
+/** Waits until kstatus is `expected`, and checks the health in Argo CD. @returns the condition of that type */
+async function waitUntil(kind: 'rooms' | 'mediaClusters', name: string, expected: Kstatus, type = 'Ready'): Promise<string> {
   const object = await fixture.waitFor(kind, name, (each) => each !== undefined && kstatusOf(each) === expected);
+  assert.equal((await argoHealthOf(kind, object)).status, argo[expected]);
   const { status = 'absent', reason = '' } = condition(object, type) ?? {};
   return `${type}=${status}/${reason}`;
 }
@@ -24,6 +29,7 @@ describe('kstatus', () => {
     for (const kind of ['mediaClusters', 'rooms'] as const) {
       const object = await fixture.get(kind, 'unseen', namespace);
       assert.deepEqual([object.status, kstatusOf(object)], [{ observedGeneration: -1 }, 'InProgress'], kind);
+      assert.deepEqual(await argoHealthOf(kind, object), { status: 'Progressing', message: 'Waiting for the operator.' });
     }
   });
 
@@ -75,6 +81,7 @@ describe('kstatus', () => {
     await kubectl('delete', 'mroom', 'early', '--wait=false');
     const released = await fixture.waitFor('rooms', 'early', ({ metadata }) => metadata.finalizers.join() === 'example.com/other');
     assert.equal(kstatusOf(released), 'Terminating');
+    assert.deepEqual(await argoHealthOf('rooms', released), { status: 'Progressing', message: 'Being deleted.' });
     await kubectl('patch', 'mroom', 'early', '--type=merge', '-p', '{"metadata":{"finalizers":null}}');
     await eventually('the Room is deleted', async () => (await fixture.get('rooms', 'early')) === undefined);
   });

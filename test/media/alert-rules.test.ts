@@ -19,7 +19,9 @@ type Case = { series: Series; fires: string[] };
 const bucket = (le: string, status = '200') => `svc_http_request_duration_seconds_bucket{le="${le}",status="${status}"}`;
 const count = (status: string) => `svc_http_request_duration_seconds_count{status="${status}"}`;
 
-/** A healthy node: no alert fires. */
+const reconciles = (name: string) => `controller_runtime_reconcile_${name}{job="mediarooms-operator",controller="rooms"}`;
+
+/** A healthy node and a healthy operator: no alert fires. */
 const calm: Series = {
   'up{}': '1x60',
   'process_start_time_seconds{}': '1000x60',
@@ -43,6 +45,13 @@ const calm: Series = {
   'svc_uploads_given_up_total{}': '1x60',
   'svc_upload_failures_total{}': '0+1x60',
   'svc_upload_bytes_total{}': '0+1000x60',
+  'up{job="mediarooms-operator"}': '1x60',
+  'leader_election_master_status{job="mediarooms-operator"}': '1x60',
+  'leader_election_master_status{job="mediarooms-operator",instance="standby"}': '0x60',
+  'mediarooms_operator_watch_silence_seconds{job="mediarooms-operator",resource="rooms"}': '50x60',
+  [reconciles('total')]: '0+60x60',
+  [reconciles('errors_total')]: '0+1x60',
+  [reconciles('panics_total')]: '0x60',
 };
 
 const cases: Record<string, Case> = {
@@ -80,6 +89,24 @@ const cases: Record<string, Case> = {
   'the disk under the spool is full': { series: { 'svc_webhook_spool_errors_total{}': '0x57 1+1x3' }, fires: ['MediaroomsSpoolFails'] },
   'uploads fail permanently': { series: { 'svc_uploads_given_up_total{}': '1x55 2x5' }, fires: ['MediaroomsUploadsGivenUp'] },
   'nothing is uploaded to S3': { series: { 'svc_upload_bytes_total{}': '1000x60' }, fires: ['MediaroomsUploadsFail'] },
+  'an operator does not respond': { series: { 'up{job="mediarooms-operator"}': '1x50 0x10' }, fires: ['MediaroomsOperatorDown'] },
+  'no operator is the leader': {
+    series: { 'leader_election_master_status{job="mediarooms-operator"}': '1x50 0x10' },
+    fires: ['MediaroomsOperatorNotLeading'],
+  },
+  'another operator becomes the leader': {
+    series: {
+      'leader_election_master_status{job="mediarooms-operator"}': '1x50 0x10',
+      'leader_election_master_status{job="mediarooms-operator",instance="standby"}': '0x51 1x9',
+    },
+    fires: [],
+  },
+  'a watch receives nothing': {
+    series: { 'mediarooms_operator_watch_silence_seconds{job="mediarooms-operator",resource="rooms"}': '50x50 200+60x10' },
+    fires: ['MediaroomsOperatorWatchSilent'],
+  },
+  'most reconciles fail': { series: { [reconciles('errors_total')]: '0+40x60' }, fires: ['MediaroomsOperatorErrors'] },
+  'a reconcile ends because of a bug': { series: { [reconciles('panics_total')]: '0x55 1x5' }, fires: ['MediaroomsOperatorPanics'] },
   'players of streams wait for new parts': {
     series: {
       'svc_http_request_duration_seconds_bucket{le="1",status="200",route="/hls/{roomId}/{file}"}': '0+500x60',
@@ -93,7 +120,7 @@ const cases: Record<string, Case> = {
 /** Adds the labels that Prometheus adds to scraped series. */
 function scraped(series: string): string {
   const [, name = '', labels = ''] = /^([^{]+)\{(.*)\}$/.exec(series) ?? [];
-  const added = ['job="mediarooms"', ...(labels.includes('instance=') ? [] : ['instance="node"'])];
+  const added = [...(labels.includes('job=') ? [] : ['job="mediarooms"']), ...(labels.includes('instance=') ? [] : ['instance="node"'])];
   return `${name}{${[labels, ...added].filter((label) => label !== '').join(',')}}`;
 }
 

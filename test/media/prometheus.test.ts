@@ -35,7 +35,7 @@ test('Prometheus has correct values while rooms come and go, and alerts about a 
   const node = await startNode(t);
   const { api } = node;
   const { host } = new URL(node.metricsUrl);
-  const prometheus = await Prometheus.start(t, [host], [join(monitoring, 'alert-rules.yaml')]);
+  const prometheus = await Prometheus.start(t, { mediarooms: [host] }, [join(monitoring, 'alert-rules.yaml')]);
   await sees(prometheus, 'svc_rooms{job="mediarooms"}', 0);
 
   await api.post('/room', { roomId: 'a' });
@@ -81,7 +81,7 @@ test('Prometheus evaluates every query of the dashboard with the values of the n
   const { api, metricsUrl } = await startNode(t);
   const { host } = new URL(metricsUrl);
   await api.post('/room', { roomId: 'r' });
-  const prometheus = await Prometheus.start(t, [host]);
+  const prometheus = await Prometheus.start(t, { mediarooms: [host] });
   await sees(prometheus, 'count_over_time(svc_rooms[1m]) >= bool 3', 1);
   const { panels } = dashboardSchema.parse(JSON.parse(readFileSync(join(monitoring, 'grafana-dashboard.json'), 'utf8')));
   const check = async () => {

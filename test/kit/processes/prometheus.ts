@@ -28,10 +28,10 @@ export class Prometheus {
     this.#url = url;
   }
 
-  /** `targets`: `host:port` of node metrics. `rules`: rule files. `place`: the machine to run on, if not this one. */
+  /** `jobs`: their targets, as `host:port`. `rules`: rule files. `place`: the machine to run on, if not this one. */
   static async start(
     t: TestContext,
-    targets: readonly string[],
+    jobs: Readonly<Record<string, readonly string[]>>,
     rules: readonly string[] = [],
     { address, wrap }: PrometheusEndpoint = { address: '127.0.0.1', wrap: [] },
   ): Promise<Prometheus> {
@@ -39,7 +39,7 @@ export class Prometheus {
     const config = {
       global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
       rule_files: rules,
-      scrape_configs: [{ job_name: 'mediarooms', static_configs: [{ targets }] }],
+      scrape_configs: Object.entries(jobs).map(([job, targets]) => ({ job_name: job, static_configs: [{ targets }] })),
     };
     writeFileSync(join(folder, 'prometheus.yml'), stringify(config));
     const flags = [`--config.file=${folder}/prometheus.yml`, `--storage.tsdb.path=${folder}/data`, `--web.listen-address=${address}:0`];
