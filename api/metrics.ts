@@ -102,6 +102,10 @@ export const nodeMetrics = {
     spoolErrors: counter('svc_webhook_spool_errors_total', 'Failed writes of the webhook spool.'),
     spoolBytes: gauge('svc_webhook_spool_bytes', 'Bytes of the webhook spool on disk.'),
   },
+  traces: {
+    exported: counter('svc_trace_spans_exported_total', 'Spans that the collector accepted.'),
+    dropped: counter('svc_trace_spans_dropped_total', 'Spans that were lost, because the collector was slow or did not accept them.'),
+  },
   uploads: {
     pending: gauge('svc_uploads_pending', 'Recordings and streams that are not in S3 yet, including those in progress.'),
     done: counter('svc_uploads_done_total', 'Recordings and streams completely uploaded to S3.'),

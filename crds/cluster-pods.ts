@@ -16,6 +16,8 @@ import {
 /** Variables of a node that neither the operator nor another field of a MediaCluster sets. */
 export const allowedExtraEnv = [
   'SVC_CHECK_ORIGIN',
+  'SVC_TRACES_ENDPOINT',
+  'SVC_TRACES_SAMPLE_PERCENT',
   'SVC_TRUST_PROXY',
   'SVC_STRUCTURED_LOGGING',
   'SVC_WEBRTC_TURN_LISTEN_IP',

@@ -63,6 +63,7 @@ async function readConfig(reader: ConfigReader, system: ConfigSystem, { ip, core
     port,
     ...addresses,
     metrics,
+    traces: { endpoint: reader.read('TRACES_ENDPOINT') ?? null, samplePercent: reader.read('TRACES_SAMPLE_PERCENT') },
     structuredLogging: reader.read('STRUCTURED_LOGGING'),
     resourcesBasePath: await readResources(reader, system),
     tls,

@@ -27,6 +27,7 @@ import { createTokens } from './rooms/tokens/start-tokens.ts';
 import { asyncApiDocument } from './signaling/asyncapi.ts';
 import { createSignaling } from './signaling/start-signaling.ts';
 import { createUploads } from './storage/uploads/start-uploads.ts';
+import { createTracing } from './tracing/start-tracing.ts';
 import { startTurn } from './turn/start-turn.ts';
 import { version } from './version.ts';
 
@@ -41,13 +42,14 @@ export async function startParts({ config, hot, announced, log, warnings = [] }:
   hot.onChange(({ logLevel }) => setLogLevel(log, logLevel));
   const name = await distributionName(config.dist);
   const address = new NodeAddress(config);
-  const links = new ErlangTransport(name, log);
+  const metrics = new Metrics();
+  const tracer = await createTracing({ config, metrics, closers, log, node: name, version });
+  const links = new ErlangTransport(name, log, { tracer });
   const nodes = createNodes(links, log);
   const { dispatcher, members } = nodes;
-  const metrics = new Metrics();
   const cpu = new CpuMeter();
   const { webrtc, sip, resourcesBasePath: resources } = config;
-  const common = { log, hot, config, announced, address, members, metrics, closers, registry: dispatcher };
+  const common = { log, hot, config, announced, address, members, metrics, closers, tracer, registry: dispatcher };
   const local = { ...common, node: name, resources, userAgent: `Mediarooms/${version}` };
 
   const tokens = createTokens(common);

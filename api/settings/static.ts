@@ -16,6 +16,17 @@ export const staticSettings = [
   }),
   setting('METRICS_IP', value.ipAddress, 'Address on which Prometheus metrics are served.', { default: '127.0.0.1', image: '0.0.0.0' }),
   setting('METRICS_PORT', value.listenPort, 'Port of METRICS_IP; 0 selects any free port.', { default: 9568 }),
+  setting(
+    'TRACES_ENDPOINT',
+    value.collectorUrl,
+    'Collector of OpenTelemetry to which traces are sent with OTLP over HTTP; without it, nothing is traced.',
+  ),
+  setting(
+    'TRACES_SAMPLE_PERCENT',
+    value.integer(0, 100, 'a percentage'),
+    'Share of new traces that are recorded. Traces of clients that send a sampled `traceparent` are always recorded.',
+    { default: 10 },
+  ),
   setting('STRUCTURED_LOGGING', value.boolean, 'Log JSON lines instead of text.', { default: false, image: 'true' }),
   setting(
     'RESOURCES_BASE_PATH',

@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { type ErrorCode, errorCatalogue, ServiceError, toServiceError } from '../../api/errors.ts';
 import type { Log } from '../common/log.ts';
-import { currentRequestId, isRequestId, withRequestId } from '../common/request-id.ts';
+import { type CurrentRequest, currentRequestId, currentSpan, isRequestId, withRequest } from '../common/request-context.ts';
+import { noTracer, type Tracer } from '../common/tracing.ts';
 import type { ClusterTransport, NodeMessageHandler, NodeName, NodeRequestHandler, TransportListener } from './cluster-transport.ts';
 import { CallError } from './erlang/calls.ts';
 import { connectionLimits } from './erlang/connection.ts';
@@ -26,6 +27,7 @@ const failed = new Atom('error');
 export class ErlangTransport implements ClusterTransport {
   readonly self: NodeName;
   readonly #log: Log;
+  readonly #tracer: Tracer;
   readonly #listeners: TransportListener[] = [];
   /** Nodes that completed the handshake. */
   readonly #known = new Set<NodeName>();
@@ -35,9 +37,10 @@ export class ErlangTransport implements ClusterTransport {
   #handlers: { call: NodeRequestHandler; cast: NodeMessageHandler } | undefined;
 
   /** No node is connected before attach(). */
-  constructor(self: NodeName, log: Log, times?: FailureDetectorTimings) {
+  constructor(self: NodeName, log: Log, { times, tracer = noTracer }: { times?: FailureDetectorTimings; tracer?: Tracer } = {}) {
     this.self = self;
     this.#log = log;
+    this.#tracer = tracer;
     this.#failureDetector = new FailureDetector({
       silence: (node) => this.#node?.idleTimeOf(node),
       ask: async (node, deadline) => this.#node?.call(node, service, request(greeting, null), deadline),
@@ -71,10 +74,18 @@ export class ErlangTransport implements ClusterTransport {
   }
 
   async call(node: NodeName, method: string, data: unknown, deadline: number): Promise<unknown> {
-    const answer = tupleElements(await this.#ask(node, method, data, deadline));
-    const value = parse(answer[1]);
-    if (isAtom(answer[0], 'ok')) return value;
-    throw errorOf(value);
+    const span = currentSpan()?.child(`rpc ${method}`, 'client', { attributes: { 'rpc.method': method, 'server.address': node } });
+    try {
+      const answer = tupleElements(await this.#ask(node, method, data, deadline, span?.traceparent));
+      const value = parse(answer[1]);
+      if (isAtom(answer[0], 'ok')) return value;
+      throw errorOf(value);
+    } catch (error) {
+      span?.fail(toServiceError(error).code);
+      throw error;
+    } finally {
+      span?.end();
+    }
   }
 
   cast(node: NodeName, method: string, data: unknown): void {
@@ -93,11 +104,11 @@ export class ErlangTransport implements ClusterTransport {
     this.#listeners.push(listener);
   }
 
-  async #ask(node: NodeName, method: string, data: unknown, deadline: number): Promise<Term> {
+  async #ask(node: NodeName, method: string, data: unknown, deadline: number, traceparent: string | undefined): Promise<Term> {
     if (!this.#node) throw new ServiceError('node_unreachable', `Node ${node} cannot be reached`, { retryAfter: 1 });
     this.suspect(node);
     try {
-      return await this.#node.call(node, service, request(method, data, currentRequestId()), deadline);
+      return await this.#node.call(node, service, request(method, data, currentRequestId(), traceparent), deadline);
     } catch (error) {
       if (!(error instanceof CallError)) throw error;
       throw new ServiceError('node_unreachable', `Node ${node} cannot be reached`, { retryAfter: 1, cause: error });
@@ -106,10 +117,10 @@ export class ErlangTransport implements ClusterTransport {
 
   async #answer(term: Term, from: NodeName): Promise<Term> {
     try {
-      const { method, data, requestId } = parseRequest(term);
+      const { method, data, ...context } = parseRequest(term);
       this.#meet(from);
       if (method === greeting) return tuple(ok, 'null');
-      const result = await withRequestId(requestId, () => this.#handlers?.call(from, method, data));
+      const result = await this.#run(from, method, data, context);
       const json = JSON.stringify(result ?? null);
       if (Buffer.byteLength(json) > maxAnswerBytes)
         throw new ServiceError('unavailable', `The response of node ${this.self} exceeds the message limit`);
@@ -118,6 +129,22 @@ export class ErlangTransport implements ClusterTransport {
       if (!(error instanceof ServiceError)) this.#log.error({ node: from, err: error }, 'request of remote node failed');
       const { code, message, field, reason, retryAfter } = toServiceError(error);
       return tuple(failed, JSON.stringify({ code, message, field, reason, retryAfter }));
+    }
+  }
+
+  async #run(from: NodeName, method: string, data: unknown, { requestId, traceparent }: RequestContext): Promise<unknown> {
+    const name = method.slice(0, 64);
+    const span = this.#tracer.start(`rpc ${name}`, 'server', {
+      parent: traceparent,
+      attributes: { 'rpc.method': name, 'client.address': from },
+    });
+    try {
+      return await withRequest({ requestId, span }, () => this.#handlers?.call(from, method, data));
+    } catch (error) {
+      span?.fail(toServiceError(error).code);
+      throw error;
+    } finally {
+      span?.end();
     }
   }
 
@@ -162,17 +189,30 @@ export class ErlangTransport implements ClusterTransport {
   }
 }
 
-/** `{Method, Json}`, plus the request id if there is one. */
-function request(method: string, data: unknown, requestId?: string): Term {
-  return requestId === undefined ? tuple(method, JSON.stringify(data)) : tuple(method, JSON.stringify(data), requestId);
+type RequestContext = Pick<CurrentRequest, 'requestId'> & { traceparent: string | undefined };
+
+/** `{Method, Json}`, plus the request id if there is one, plus the traceparent of a traced request (then the id may be empty). */
+function request(method: string, data: unknown, requestId?: string, traceparent?: string): Term {
+  const json = JSON.stringify(data);
+  if (traceparent !== undefined) return tuple(method, json, requestId ?? '', traceparent);
+  return requestId === undefined ? tuple(method, json) : tuple(method, json, requestId);
 }
 
-/** @throws ServiceError `bad_request` if the term is neither `{Method, Json}` nor `{Method, Json, RequestId}` */
-function parseRequest(term: Term): { method: string; data: unknown; requestId: string | undefined } {
-  const [method, json, given] = tupleElements(term);
+/** @throws ServiceError `bad_request` if the term is none of the forms of request() */
+function parseRequest(term: Term): RequestContext & { method: string; data: unknown } {
+  const [method, json, given, trace] = tupleElements(term);
   if (!Buffer.isBuffer(method)) throw new ServiceError('bad_request', 'Expected {Method, Json} with binaries');
-  const requestId = Buffer.isBuffer(given) ? given.toString('latin1') : undefined;
-  return { method: method.toString('utf8'), data: parse(json), requestId: isRequestId(requestId) ? requestId : undefined };
+  const requestId = textOf(given);
+  return {
+    method: method.toString('utf8'),
+    data: parse(json),
+    requestId: isRequestId(requestId) ? requestId : undefined,
+    traceparent: textOf(trace),
+  };
+}
+
+function textOf(term: Term | undefined): string | undefined {
+  return Buffer.isBuffer(term) ? term.toString('latin1') : undefined;
 }
 
 function parse(json: Term | undefined): unknown {

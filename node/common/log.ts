@@ -1,7 +1,7 @@
 // Log: pino, as JSON lines or readable lines; passed to its users, never imported as a singleton.
 import { type Logger, pino } from 'pino';
 import pretty from 'pino-pretty';
-import { currentRequestId } from './request-id.ts';
+import { currentRequestId } from './request-context.ts';
 
 export type Log = Logger;
 

@@ -1,5 +1,5 @@
 // Timers of any duration: setTimeout alone fires at once beyond 2^31-1 ms (24.8 days).
-import { withoutRequestContext } from './request-id.ts';
+import { withoutRequestContext } from './request-context.ts';
 
 const maxTimerMs = 2 ** 31 - 1;
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { RoomEvent } from '../../api/events.ts';
 import { nodeMetrics } from '../../api/metrics.ts';
 import type { FeatureContext } from '../common/feature-context.ts';
+import type { Tracer } from '../common/tracing.ts';
 import type { ReloadableConfigView } from '../config/reloadable-config.ts';
 import { EventLog } from './event-log.ts';
 import { WebhookStore } from './webhooks/store.ts';
@@ -12,6 +13,7 @@ import { Webhooks } from './webhooks/webhooks.ts';
 const webhookTimeoutMs = 3_000;
 
 export type EventsContext = Pick<FeatureContext, 'log' | 'metrics' | 'closers'> & {
+  tracer: Tracer;
   hot: Pick<ReloadableConfigView, 'current'>;
   /** Name of this node. */
   node: string;
@@ -25,8 +27,8 @@ export type EventsContext = Pick<FeatureContext, 'log' | 'metrics' | 'closers'> 
 export type StartedEvents = {
   eventLog: EventLog;
   webhooks: Webhooks;
-  /** `webhookUrl`: the receiver of the room. */
-  publish: (event: RoomEvent, webhookUrl: string | null) => void;
+  /** `webhookUrl`: the receiver of the room. `trace`: traceparent of the cause. */
+  publish: (event: RoomEvent, webhookUrl: string | null, trace?: string) => void;
 };
 
 export async function createEvents({
@@ -38,6 +40,7 @@ export async function createEvents({
   resources,
   userAgent,
   others,
+  tracer,
 }: EventsContext): Promise<StartedEvents> {
   const eventLog = new EventLog(log, { node });
   const webhooks = new Webhooks({
@@ -45,13 +48,14 @@ export async function createEvents({
     store: await WebhookStore.open({ log, base: join(resources, 'webhooks'), name: node }),
     settings: () => ({ ...hot.current.webhooks, pendingMaxBytes: hot.current.limits.pendingMaxBytes }),
     userAgent,
+    tracer,
   });
   closers.add('webhooks', (ending) =>
     webhooks.close(ending.timeout(webhookTimeoutMs), others.possible ? (batch) => others.handOver(batch) : undefined),
   );
   metrics.collect(nodeMetrics.webhooks, () => webhooks.counters());
-  const publish = (event: RoomEvent, webhookUrl: string | null) => {
-    webhooks.publish(event, webhookUrl);
+  const publish = (event: RoomEvent, webhookUrl: string | null, trace?: string) => {
+    webhooks.publish(event, webhookUrl, trace);
     eventLog.publish(event);
   };
   return { eventLog, webhooks, publish };

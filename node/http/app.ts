@@ -8,7 +8,7 @@ import { ServiceError } from '../../api/errors.ts';
 import { proxiedHeader } from '../../api/node.ts';
 import type { Log } from '../common/log.ts';
 import { networkOf, RateLimit } from '../common/rate-limit.ts';
-import { isRequestId } from '../common/request-id.ts';
+import { isRequestId } from '../common/request-context.ts';
 import type { ApiTokens } from '../rooms/tokens/api-tokens.ts';
 import type { SignedCalls } from '../rooms/tokens/signed-calls.ts';
 import { consoleFiles } from './console-files.ts';
@@ -21,7 +21,7 @@ import { type PipelineOptions, runRoute, sendFailure, type TracedResponse } from
 import { nothingHere, securityHeaders, toClientError } from './responses.ts';
 import { routes } from './routes/routes.ts';
 
-export type AppOptions = Pick<PipelineOptions, 'log' | 'operations' | 'viewerTokens'> & {
+export type AppOptions = Pick<PipelineOptions, 'log' | 'operations' | 'viewerTokens' | 'tracer'> & {
   apiTokens: ApiTokens;
   signedCalls: SignedCalls;
   corsOrigins: () => readonly string[];

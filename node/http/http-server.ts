@@ -9,6 +9,7 @@ import type { HealthView } from '../../api/health.ts';
 import { operations } from '../../api/operations/table.ts';
 import type { Log } from '../common/log.ts';
 import { readTlsPair, type TlsFiles, watchTlsPair } from '../common/tls-files.ts';
+import type { Tracer } from '../common/tracing.ts';
 import type { ContentService, RecordingList } from '../rooms/services/content.ts';
 import type { OperationRegistry, OperationRunner } from '../rooms/services/operations.ts';
 import type { ApiTokens } from '../rooms/tokens/api-tokens.ts';
@@ -31,6 +32,7 @@ export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Bu
 
 export type HttpOptions = {
   log: Log;
+  tracer?: Tracer | undefined;
   operations: OperationRunner;
   /** Gets the operations of HTTP alone at the start. */
   registry: OperationRegistry;

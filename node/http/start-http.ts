@@ -14,7 +14,7 @@ const consoleDir = join(import.meta.dirname, '../../packages/console/dist');
 const httpTimeoutMs = 2_000;
 
 export type HttpContext = FeatureContext &
-  Pick<HttpOptions, 'operations' | 'content' | 'forwardedBy' | 'health' | 'ready' | 'upgrade' | 'documents'> & {
+  Pick<HttpOptions, 'operations' | 'content' | 'tracer' | 'forwardedBy' | 'health' | 'ready' | 'upgrade' | 'documents'> & {
     hot: Pick<ReloadableConfigView, 'current'> & { readonly developmentToken: string | undefined };
     config: Pick<HttpOptions, 'ip' | 'port' | 'trustProxy'> & { tls: TlsFiles | null };
     address: NodeAddress;

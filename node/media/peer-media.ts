@@ -41,6 +41,8 @@ export type MediaPeerOptions = {
   onClosed: () => void;
 };
 
+/** The events of a producer and of a consumer have no common type. */
+type TracedTrack = Pick<Producer, 'kind' | 'closed' | 'enableTraceEvent'> & { once(event: 'trace', report: () => void): unknown };
 type Stats = Awaited<ReturnType<PeerMedia['stats']>>;
 /** Largest layer index of a scalability mode. */
 const maxLayer = 7;
@@ -215,6 +217,7 @@ export class MediaPeer implements PeerMedia {
       this.#published.ended(trackId, producer);
     });
     if (kind === 'audio') this.#options.onAudio(router, producer);
+    this.#watchFirstFrame('send', producer);
     return producer;
   }
 
@@ -240,7 +243,23 @@ export class MediaPeer implements PeerMedia {
       const changed = layers ? { spatialLayer: layers.spatialLayer, temporalLayer: layers.temporalLayer } : null;
       listener.layersChanged(trackId, changed);
     });
+    this.#watchFirstFrame('recv', consumer);
     return consumer;
+  }
+
+  /** The worker reports key frames, or packets of audio, until the first one. */
+  #watchFirstFrame(direction: Direction, track: TracedTrack): void {
+    const { listener, worker } = this.#options;
+    if (!listener.firstFrame) return;
+    const report = (types: ('keyframe' | 'rtp')[]) => {
+      // Fails only if the track or the worker has ended, which is reported elsewhere.
+      worker.call('trace', track.enableTraceEvent(types)).catch(() => {});
+    };
+    track.once('trace', () => {
+      listener.firstFrame?.(direction, track.kind);
+      if (!track.closed) report([]);
+    });
+    report([track.kind === 'video' ? 'keyframe' : 'rtp']);
   }
 
   async #setLayers(trackId: string, consumer: Consumer, layers: ConsumerLayers): Promise<void> {

@@ -54,6 +54,8 @@ export type PeerMediaListener = {
   layersChanged: (trackId: string, layers: Layers | null) => void;
   /** A connected transport failed permanently because of its packets. */
   failed: (reason: string) => void;
+  /** The first frame of a track arrived from the peer or was sent to it; only for a peer that is traced. */
+  firstFrame?: ((direction: Direction, kind: Kind) => void) | undefined;
 };
 
 export type PublishTrackOptions = { transportId: string; trackId: string; kind: Kind; rtpParameters: WireObject; paused: boolean };

@@ -38,7 +38,7 @@ export type LocalRoomsOptions = {
   limits: () => LocalLimits;
   signToken: (claims: { roomId: string; peerId: string }) => Promise<string>;
   /** `room`: its state at the time of the event. */
-  onEvent: (event: RoomEvent, room: Pick<Room, 'config'>) => void;
+  onEvent: (event: RoomEvent, room: Pick<Room, 'config' | 'trace'>) => void;
 };
 
 /** `created` is false if the `externalId` was repeated. */

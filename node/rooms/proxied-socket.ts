@@ -13,6 +13,8 @@ export type ProxiedSocket = {
   first: string;
   /** IP address of the client. */
   address: string;
+  /** Traceparent of its handshake. */
+  trace?: string | undefined;
   /** Bytes that are not yet sent to the client. */
   readonly bufferedBytes: number;
   /** Starts delivery. Earlier frames are queued; if the queue is full, the socket is closed. */

@@ -20,6 +20,7 @@ import type { RoomConfigView, RoomData, RoomPatch, RoomView } from '../../api/ro
 import type { ReloadableValues } from '../../api/settings/reloadable.ts';
 import type { RoomStats } from '../../api/stats.ts';
 import type { Log } from '../common/log.ts';
+import { currentSpan } from '../common/request-context.ts';
 import { peerEventOf } from './changes/peer-events.ts';
 import type { RoomChange } from './changes/room-change.ts';
 import { ServerEvents } from './changes/server-events.ts';
@@ -55,6 +56,8 @@ export class Room {
   readonly id: string;
   readonly incarnation: string = newIncarnation();
   readonly externalId: string | null;
+  /** Traceparent of the request that created it. */
+  readonly trace = currentSpan()?.traceparent;
   readonly peers: Peers;
   readonly components: Components;
   readonly #init: RoomInit;

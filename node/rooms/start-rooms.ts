@@ -6,7 +6,7 @@ import { operations } from '../../api/operations/table.ts';
 import type { ReloadableValues } from '../../api/settings/reloadable.ts';
 import { kindSchema } from '../../api/track.ts';
 import type { FeatureContext } from '../common/feature-context.ts';
-import { withoutRequestContext } from '../common/request-id.ts';
+import { currentSpan, withoutRequestContext } from '../common/request-context.ts';
 import { LocalRooms, type LocalRoomsOptions } from './local-rooms.ts';
 import { roomHandlers } from './room-handlers.ts';
 import type { PeerTokens } from './tokens/peer-tokens.ts';
@@ -17,7 +17,7 @@ export type RoomsContext = FeatureContext &
     /** `host`: SVC_HOST. */
     address: { readonly host: string };
     tokens: PeerTokens;
-    publish: (event: RoomEvent, webhookUrl: string | null) => void;
+    publish: (event: RoomEvent, webhookUrl: string | null, trace?: string) => void;
   };
 
 export function createRooms(context: RoomsContext): LocalRooms {
@@ -28,7 +28,10 @@ export function createRooms(context: RoomsContext): LocalRooms {
     limits: () => ({ ...hot.current.limits, ...hot.current.roomDefaults }),
     signToken: (claims) => tokens.sign(claims),
     // Subscribers outlive the request that caused the event.
-    onEvent: (event, { config }) => withoutRequestContext(() => publish(event, config.webhookUrl)),
+    onEvent: (event, { config, trace }) => {
+      const cause = currentSpan()?.traceparent ?? trace;
+      withoutRequestContext(() => publish(event, config.webhookUrl, cause));
+    },
   });
   registry.serve(operations, roomHandlers(rooms));
   metrics.collect(nodeMetrics.rooms, () => roomReadings(rooms));

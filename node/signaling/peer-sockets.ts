@@ -7,6 +7,7 @@ import type { PeerEvent } from '../../api/socket/peer-events.ts';
 import type { Log } from '../common/log.ts';
 import { Timer } from '../common/timer.ts';
 import { TokenBucket } from '../common/token-bucket.ts';
+import { noTracer, type Span, type Tracer } from '../common/tracing.ts';
 import type { Peer } from '../rooms/peers/peer.ts';
 import type { ProxySocket } from '../rooms/proxied-socket.ts';
 import { type PeerClaims, unverifiedRoomId } from '../rooms/tokens/peer-tokens.ts';
@@ -39,14 +40,17 @@ export type PeerSocketsOptions = {
   checkOrigin: () => OriginRule;
   /** The `host[:port][/path]` of the node. */
   address: () => string;
+  tracer?: Tracer;
+  /** Traceparent of the request that created the room. */
+  traceOf?: (roomId: string) => string | undefined;
   limits?: Partial<Limits>;
 };
 
 /** Cost of a fresh session and of a connection check: both create media transports and notify peers. */
 const entryCost = 10;
 
-/** `iceServers`: text of the last sent value. */
-type Entry = { session: PeerSession; renewal: TokenRenewal; iceServers: string };
+/** `iceServers`: text of the last sent value. `span`: of its join, if that is traced. */
+type Entry = { session: PeerSession; renewal: TokenRenewal; iceServers: string; span: Span | undefined };
 
 export class PeerSockets {
   readonly #options: PeerSocketsOptions;
@@ -168,7 +172,7 @@ export class PeerSockets {
   /** At most one proxy hop: if nodes disagree about the owner of a room, its sockets must not loop. */
   async #forward(socket: TextSocket, text: string, roomId: string, clientAddress: ClientAddress): Promise<TextSocketListener | undefined> {
     if (!this.#options.forward || clientAddress.forwarded) return undefined;
-    const { socket: forwarded, listener } = forwardedSocket(socket, text, clientAddress.address);
+    const { socket: forwarded, listener } = forwardedSocket(socket, text, clientAddress);
     return (await this.#options.forward(roomId, forwarded)) ? listener : undefined;
   }
 
@@ -186,7 +190,7 @@ export class PeerSockets {
     const entry = resumed ? old : this.#replace(old, peer, data, clientAddress);
     const { session, renewal } = entry;
     session.attach(socket);
-    const welcome = await this.#welcome(session, socket, resumed);
+    const welcome = await this.#welcome(session, socket, resumed).finally(() => !resumed && entry.span?.end());
     if (session.ended || !session.isOn(socket)) return undefined;
     const iceServers = this.#options.iceServers(peer);
     entry.iceServers = JSON.stringify(iceServers);
@@ -206,6 +210,13 @@ export class PeerSockets {
     return session.listener(socket);
   }
 
+  /** A join belongs to the trace of its handshake, else to that of its room. */
+  #startSpan(peer: Peer, { trace }: ClientAddress): Span | undefined {
+    const { tracer = noTracer, traceOf } = this.#options;
+    const attributes = { 'mediarooms.room.id': peer.roomId, 'mediarooms.peer.id': peer.id };
+    return tracer.start('join peer', 'server', { parent: trace ?? traceOf?.(peer.roomId), attributes });
+  }
+
   /** Sends the state of the room to the peer. If that fails, a fresh session ends and a resumed one waits for the next socket. */
   async #welcome(session: PeerSession, socket: TextSocket, resumed: boolean): ReturnType<Peer['welcome']> {
     try {
@@ -223,6 +234,7 @@ export class PeerSockets {
     const own = old !== undefined && old.session.id === data.resume;
     if (old?.session.attached && !own && data.takeover !== true) throw new ServiceError('conflict', `Peer ${peer.id} is already connected`);
     old?.session.end('takenOver');
+    const span = this.#startSpan(peer, clientAddress);
     const log = this.#options.log.child({ room: peer.roomId, peer: peer.id, client: clientAddress.address });
     const renewal = new TokenRenewal({
       log,
@@ -241,9 +253,9 @@ export class PeerSockets {
         if (this.#entries.get(peer)?.session === session) this.#entries.delete(peer);
       },
     });
-    peer.connect(session);
+    peer.connect(session, span);
     if (this.#deadline) session.send(draining(this.#deadline));
-    const entry = { session, renewal, iceServers: '' };
+    const entry = { session, renewal, iceServers: '', span };
     this.#entries.set(peer, entry);
     return entry;
   }

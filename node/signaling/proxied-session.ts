@@ -1,12 +1,13 @@
 // Proxied session: adapts a socket whose session is on another node. Frames pass unchanged, limits of this node still apply.
 import type { ProxiedSocket, ProxiedSocketListener } from '../rooms/proxied-socket.ts';
 import type { TextSocket, TextSocketListener } from './text-socket.ts';
+import type { ClientAddress } from './websocket-acceptor.ts';
 
 /** `listener` receives the frames; they are held until the remote node listens. The acceptor bounds early frames. */
 export function forwardedSocket(
   socket: TextSocket,
   first: string,
-  address: string,
+  { address, trace }: Pick<ClientAddress, 'address' | 'trace'>,
 ): { socket: ProxiedSocket; listener: TextSocketListener } {
   let early: string[] = [];
   let lostEarly: { code: number; reason: string } | undefined;
@@ -25,6 +26,7 @@ export function forwardedSocket(
   const forwarded: ProxiedSocket = {
     first,
     address,
+    trace,
     gone: socket.gone,
     get bufferedBytes() {
       return socket.bufferedBytes;

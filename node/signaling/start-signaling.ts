@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { peerSocketPath } from '../../api/peer.ts';
 import { serverSocketPath } from '../../api/socket/server.ts';
 import type { FeatureContext } from '../common/feature-context.ts';
+import type { Tracer } from '../common/tracing.ts';
 import type { NodeAddress } from '../config/node-address.ts';
 import type { ReloadableConfigView } from '../config/reloadable-config.ts';
 import type { EventFeed } from '../rooms/event-feed.ts';
@@ -23,6 +24,7 @@ export type SignalingContext = Pick<FeatureContext, 'log' | 'closers'> & {
   traffic: Required<Pick<PeerSocketsOptions, 'forward' | 'forwardedFor'>> & { events: EventFeed };
   /** True while other nodes may own unknown rooms. */
   distribution: { readonly discovering: boolean };
+  tracer: Tracer;
   turn: { iceServers(user: string): Record<string, unknown>[]; onRenew(renew: () => void): void } | undefined;
 };
 type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer, client: string) => void;
@@ -33,14 +35,14 @@ export type StartedSignaling = {
 };
 
 export function createSignaling(context: SignalingContext): StartedSignaling {
-  const { hot, config, address, tokens, traffic, turn, log, closers } = context;
+  const { hot, config, address, tokens, traffic, turn, log, closers, tracer } = context;
   const common = {
     log,
     rateLimit: () => hot.current.limits.rateLimitSocket,
     checkOrigin: () => config.checkOrigin,
     address: () => address.host,
   };
-  const peerSockets = new PeerSockets({ ...common, ...peerOptions(context) });
+  const peerSockets = new PeerSockets({ ...common, ...peerOptions(context), tracer });
   const serverSockets = new ServerSockets({ ...common, apiTokens: tokens.api, signedCalls: tokens.signedCalls, events: traffic.events });
   turn?.onRenew(() => peerSockets.iceServersUpdated());
   hot.onChange(() => {
@@ -60,11 +62,12 @@ export function createSignaling(context: SignalingContext): StartedSignaling {
   return { peerSockets, upgrade };
 }
 
-type PeerOptions = Omit<PeerSocketsOptions, 'log' | 'rateLimit' | 'checkOrigin' | 'address' | 'limits'>;
+type PeerOptions = Omit<PeerSocketsOptions, 'log' | 'rateLimit' | 'checkOrigin' | 'address' | 'limits' | 'tracer'>;
 
 function peerOptions({ hot, config, rooms, tokens, traffic, distribution, turn }: SignalingContext): PeerOptions {
   return {
     findPeer: (roomId, peerId) => rooms.findPeer(roomId, peerId),
+    traceOf: (roomId) => rooms.find(roomId)?.trace,
     // Without a cluster no other node can recreate a lost room: it has ended.
     whyMissing: (roomId, peerId, incarnation) =>
       rooms.roomNotFoundError(roomId, peerId, config.dist.enabled ? incarnation : undefined, distribution.discovering),

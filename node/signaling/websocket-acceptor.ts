@@ -2,13 +2,14 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
+import { parseTraceparent, traceparentHeader } from '../../api/core/traceparent.ts';
 import type { Limits } from './limits.ts';
 import { isAllowedOrigin, type OriginRule } from './origin.ts';
 import { PendingSockets } from './pending-sockets.ts';
 import { TextSocket, type TextSocketListener } from './text-socket.ts';
 
-/** Origin of a socket. `address`: address of the client, also if another node `forwarded` the socket. */
-export type ClientAddress = { address: string; forwarded: boolean };
+/** Origin of a socket. `address`: address of the client, also if another node `forwarded` the socket. `trace`: its traceparent. */
+export type ClientAddress = { address: string; forwarded: boolean; trace?: string | undefined };
 
 export type WebSocketAcceptorOptions = {
   limits: Limits;
@@ -58,13 +59,17 @@ export class WebSocketAcceptor {
       rejectUpgrade(raw, 503, 'unavailable', 'This node is shutting down');
       return;
     }
-    const { origin, host } = request.headers;
+    const { origin, host, [traceparentHeader]: traceparent } = request.headers;
     if (!isAllowedOrigin(this.#options.checkOrigin(), origin, host, this.#options.address())) {
       rejectUpgrade(raw, 403, 'forbidden', 'This origin may not open a websocket');
       return;
     }
     const client = this.#options.forwardedFor?.(request);
-    const caller = { address: client ?? address ?? request.socket.remoteAddress ?? '', forwarded: client !== undefined };
+    const caller = {
+      address: client ?? address ?? request.socket.remoteAddress ?? '',
+      forwarded: client !== undefined,
+      trace: parseTraceparent(traceparent) && String(traceparent),
+    };
     this.#server.handleUpgrade(request, raw, head, (webSocket) => {
       const { limits } = this.#options;
       // Counted before ws joins the fragments of a message, so that an unauthenticated client cannot make us buffer more than the limit of

@@ -1,5 +1,8 @@
-// REST benchmark: POST /room on a node with one core, for 1 and 32 clients, compared with a bare HTTP server under the same load.
+// REST benchmark: POST /room on a node with one core, for 1 and 32 clients, compared with a bare HTTP server under the same load, and with
+// traces compared with the same node without.
 import { join } from 'node:path';
+import { OtlpReceiver } from '../kit/otlp-receiver.ts';
+import { benchContext } from './bench-context.ts';
 import { type LoadResult, runLoad } from './http-load.ts';
 import { benchToken, moveToOtherCore, startPinned, startPinnedNode } from './processes.ts';
 import { printRows } from './report.ts';
@@ -50,5 +53,31 @@ export async function benchRest(): Promise<void> {
       },
     ];
   });
+  rows.push(await traced());
   printRows('REST on one core', rows);
+}
+
+/** Rounds alternate, because the speed of a computer changes over time. The collector runs on the core of the load. */
+async function traced() {
+  const { t, end } = benchContext();
+  const collector = await OtlpReceiver.start(t);
+  const rates = { off: [] as number[], on: [] as number[] };
+  for (let round = 0; round < 3; round += 1)
+    for (const [name, env] of [
+      ['off', {}],
+      ['on', { SVC_TRACES_ENDPOINT: collector.url }],
+    ] as const) {
+      const node = await startPinnedNode(env);
+      rates[name].push((await measure(node.url, 32)).perSecond);
+      await node.stop();
+    }
+  await end();
+  const median = (values: number[]) => values.sort((a, b) => a - b)[1] ?? 0;
+  return {
+    what: `POST /room, 32 clients, rate with traces (${collector.spans.length} spans)`,
+    value: median(rates.on),
+    unit: '/s',
+    baseline: { what: 'without traces', value: median(rates.off) },
+    goal: 'at least 97 % of the rate without',
+  };
 }

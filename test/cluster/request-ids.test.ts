@@ -1,7 +1,9 @@
-// Request ids: one id in the log of every node that handles a request, and in no later lines.
+// Request context: one request id in the log of every node that handles a request, and in no later lines; one trace over all of them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../kit/eventually.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { OtlpReceiver } from '../kit/otlp-receiver.ts';
 import { startNodePair } from '../kit/processes/node-pair.ts';
 import { addFiles, makeResources } from '../kit/processes/resources-folder.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
@@ -40,6 +42,25 @@ test('the owning node logs the request id of the other node, but not in later li
       ['s', 'ended-it'],
     ],
   );
+});
+
+test('one trace contains the request, its RPC to the owning node, and the join through the other node', async (t) => {
+  const collector = await OtlpReceiver.start(t);
+  const pair = await startNodePair(t, { both: { SVC_TRACES_ENDPOINT: collector.url, SVC_TRACES_SAMPLE_PERCENT: '100' } });
+  assert.equal((await pair.api.post(`/cluster/nodes/${pair.nonOwner.node.name}/drain`, { deadline: 600 })).status, 202);
+  assert.equal((await pair.api.post('/room', { roomId: 'r' })).status, 201);
+  const { body } = await pair.api.post('/room/r/peer', { type: 'webrtc' });
+  const socket = await PeerSocket.enter(pair.nonOwner.peerSocketUrl, body.data.token);
+  t.after(() => socket.webSocket.terminate());
+  const ofCreation = () => collector.spans.find(({ name }) => name === 'POST /room')?.traceId;
+  const traceId = await eventually('the trace of the room', ofCreation);
+  const [request, join] = await collector.trace(traceId, ['POST /room', 'join peer']);
+  const [sent, handled] = [3, 2].map((kind) =>
+    collector.of(traceId).find((span) => span.name === 'rpc createLocalRoom' && span.kind === kind),
+  );
+  const [here, there] = [pair.nonOwner.node.name, pair.owner.node.name];
+  assert.deepEqual([request.node, sent?.node, handled?.node, join.node], [here, here, there, there]);
+  assert.deepEqual([sent?.parentSpanId, handled?.parentSpanId, join.parentSpanId], [request.spanId, sent?.spanId, handled?.spanId]);
 });
 
 test('an invalid id is replaced, and every response has one', async (t) => {

@@ -6,7 +6,7 @@ import { importsOf, type SourceFile, sourceFiles } from './source-files.ts';
 const files = sourceFiles(['api', 'node', 'packages', 'operator', 'crds', 'tools']);
 
 /** Independent folders under node/: they may only meet in rooms/ and in the composition (files directly under node/). */
-const siblings = ['media', 'components', 'storage', 'cluster', 'signaling', 'http', 'events', 'metrics', 'turn'];
+const siblings = ['media', 'components', 'storage', 'cluster', 'signaling', 'http', 'events', 'metrics', 'tracing', 'turn'];
 /** Leaves import only each other; every folder may import them. */
 const leaf = /^node\/(?:common\/|env\.ts$)/;
 /** Imports between independent folders that the architecture allows. */
@@ -27,6 +27,7 @@ const homes: readonly (readonly [library: string, places: readonly RegExp[]])[] 
   ['mediasoup', [/^node\/media\//]],
   ['express', [/^node\/http\//]],
   ['ws', [/^node\/signaling\//, /^node\/cluster\/proxy/]],
+  ['@opentelemetry', [/^(node|operator)\/tracing\//]],
   ['prom-client', [/^(node|operator)\/metrics\//]],
   ['@aws-sdk/client-s3', [/^node\/storage\//]],
   ['@kubernetes/client-node', [/^operator\/kube\//]],

@@ -84,7 +84,14 @@ test('every metric in the dashboard and the alerts exists', async () => {
 test('every metric of the node is used in the dashboard or in an alert', () => {
   const shown = new Set(expressions.flatMap(metricsIn).map((name) => name.replace(/_(bucket|sum|count)$/, '')));
   const ours = Object.values(nodeMetrics).flatMap((group) => Object.values(group).map(({ name }) => name));
-  const elsewhere = ['svc_room_duration_seconds', 'svc_room_peer_time_total_seconds', 'svc_worker_rooms', 'svc_worker_forwarded_tracks'];
+  const elsewhere = [
+    'svc_room_duration_seconds',
+    'svc_room_peer_time_total_seconds',
+    'svc_worker_rooms',
+    'svc_worker_forwarded_tracks',
+    'svc_trace_spans_exported_total',
+    'svc_trace_spans_dropped_total',
+  ];
   assert.deepEqual(
     ours.filter((name) => !shown.has(name) && !elsewhere.includes(name)),
     [],

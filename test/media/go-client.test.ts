@@ -9,6 +9,8 @@ import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
 import { goClient } from '../../tools/test-runner/go-client.mjs';
 import type { ApiClient } from '../kit/answers/api-client.ts';
+import { startReceiver } from '../kit/network/webhook-receiver.ts';
+import { OtlpReceiver } from '../kit/otlp-receiver.ts';
 import { examples } from '../kit/processes/example.ts';
 import { type StartedNode, startNode } from '../kit/processes/start-node.ts';
 
@@ -30,6 +32,36 @@ test('two Go clients receive the audio and video of each other and leave', async
   for (const { lines } of [ada, bob]) assert.equal(lines.filter((line) => line.startsWith('received')).length, 2, lines.join('\n'));
   const { body } = await api.get('/room/r');
   assert.doesNotMatch(JSON.stringify(body), /"status":"connected"/);
+});
+
+test('one trace contains POST /room, its webhook, the join of a Go client and the first frame in each direction', async (t) => {
+  const collector = await OtlpReceiver.start(t);
+  const receiver = await startReceiver(t);
+  const node = await startNode(t, {
+    SVC_TRACES_ENDPOINT: collector.url,
+    SVC_TRACES_SAMPLE_PERCENT: '0',
+    SVC_WEBHOOK_URLS: receiver.url,
+    SVC_ALLOW_PRIVATE_ADDRESSES: 'true',
+  });
+  const traceId = randomBytes(16).toString('hex');
+  const headers = { traceparent: `00-${traceId}-${'1'.repeat(16)}-01` };
+  assert.equal((await node.api.request('POST', '/room', { json: { roomId: 'r' }, headers })).status, 201);
+  await Promise.all([startClient(t, node, node.api, 'one'), startClient(t, node, node.api, 'two')]);
+  const names = ['POST /room', 'join peer', 'deliver webhook', 'first audio frame from peer', 'first video frame from peer'] as const;
+  const [created, join, webhook, ...sent] = await collector.trace(traceId, names);
+  const received = await collector.trace(traceId, ['first audio frame to peer', 'first video frame to peer']);
+  assert.equal(created.parentSpanId, '1'.repeat(16));
+  assert.deepEqual([join.parentSpanId, webhook.parentSpanId], [created.spanId, created.spanId]);
+  const joins = collector.of(traceId).filter(({ name }) => name === 'join peer');
+  for (const { parentSpanId } of [...sent, ...received]) assert.ok(joins.some(({ spanId }) => spanId === parentSpanId));
+  const { 'http.route': route, 'http.response.status_code': status } = created.attributes;
+  assert.deepEqual([created.service, route, status], ['mediarooms', '/room', 201]);
+  // The receiver can continue the trace.
+  const roomCreated = receiver.received.find(({ event }) => event.type === 'RoomCreated');
+  assert.equal(roomCreated?.headers.traceparent, `00-${traceId}-${webhook.spanId}-01`);
+  // POST /room/r/peer had no traceparent and was not sampled.
+  assert.deepEqual([...new Set(collector.spans.map((span) => span.traceId))], [traceId]);
+  assert.doesNotMatch(collector.received, new RegExp(node.token));
 });
 
 test('the Go client has at most 400 lines', () => {

@@ -2,10 +2,11 @@
 
 import { Agent, type IncomingMessage, type RequestOptions, request as startRequest } from 'node:http';
 import { request as startTlsRequest, Agent as TlsAgent } from 'node:https';
+import { traceparentHeader } from '../../../api/core/traceparent.ts';
 import { ServiceError } from '../../../api/errors.ts';
 import { proxiedHeader } from '../../../api/node.ts';
 import type { Log } from '../../common/log.ts';
-import { currentRequestId } from '../../common/request-id.ts';
+import { currentRequestId, currentSpan } from '../../common/request-context.ts';
 import type { ContentResponse } from '../../rooms/services/content.ts';
 import type { NodeName } from '../cluster-transport.ts';
 import { nodeTls } from './node-tls.ts';
@@ -117,6 +118,7 @@ export class NodeHttpClient {
     const url = URL.parse(`${target.tls ? 'https' : 'http'}://${target.internalAddress}`);
     if (!url) return Promise.reject(new Error(`invalid internal address ${target.internalAddress}`));
     const requestId = currentRequestId();
+    const traceparent = currentSpan()?.traceparent;
     const options: RequestOptions = {
       method,
       // The path is signed, so it must not be normalized by URL.
@@ -127,6 +129,7 @@ export class NodeHttpClient {
       headers: {
         ...headers,
         ...(requestId !== undefined && { 'x-request-id': requestId }),
+        ...(traceparent !== undefined && { [traceparentHeader]: traceparent }),
         [proxiedHeader]: this.#options.tokens.sign({ client, path, to: target.name }),
       },
       timeout: stalledTimeout,

@@ -1,6 +1,7 @@
 // Peer websocket proxy: passes websockets of peers frame by frame to the owning node of their room.
 
 import { WebSocket } from 'ws';
+import { traceparentHeader } from '../../../api/core/traceparent.ts';
 import { proxiedHeader } from '../../../api/node.ts';
 import { peerSocketPath as path } from '../../../api/peer.ts';
 import type { Log } from '../../common/log.ts';
@@ -47,7 +48,7 @@ export class PeerSocketProxy {
     const target = await this.#options.locate(roomId);
     if (!target || this.#closed) return false;
     const log = this.#options.log.child({ room: roomId, node: target.name, client: socket.address });
-    const pipe = new SocketPipe(socket, this.#open(target, socket.address), log);
+    const pipe = new SocketPipe(socket, this.#open(target, socket), log);
     this.#pipes.set(pipe, target.name);
     void pipe.ended.then(() => this.#pipes.delete(pipe));
     log.debug('proxying peer websocket');
@@ -69,9 +70,12 @@ export class PeerSocketProxy {
     await Promise.all(pipes.map((pipe) => pipe.ended));
   }
 
-  #open(target: ProxyTarget, client: string): WebSocket {
+  #open(target: ProxyTarget, { address: client, trace }: ProxiedSocket): WebSocket {
     return new WebSocket(`${target.tls ? 'wss' : 'ws'}://${target.internalAddress}${path}`, {
-      headers: { [proxiedHeader]: this.#options.tokens.sign({ client, path, to: target.name }) },
+      headers: {
+        ...(trace !== undefined && { [traceparentHeader]: trace }),
+        [proxiedHeader]: this.#options.tokens.sign({ client, path, to: target.name }),
+      },
       handshakeTimeout: openTimeoutMs,
       perMessageDeflate: false,
       autoPong: false,

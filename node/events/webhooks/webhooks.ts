@@ -1,9 +1,11 @@
 // Webhooks: post events of local rooms to the receivers of the room and of the cluster, at least once and in order.
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { traceparentHeader } from '../../../api/core/traceparent.ts';
 import { ServiceError } from '../../../api/errors.ts';
 import type { RoomEvent } from '../../../api/events.ts';
 import type { nodeMetrics, Readings } from '../../../api/metrics.ts';
 import type { Log } from '../../common/log.ts';
+import type { Tracer } from '../../common/tracing.ts';
 import type { DeadLetter, DeadLetterFilter } from './dead-letters.ts';
 import type { Delivery, NewDelivery } from './delivery.ts';
 import { type DeliveryResult, Dispatcher, type DispatcherOptions, type ReceiverState } from './dispatcher.ts';
@@ -31,6 +33,7 @@ export type WebhooksOptions = {
   /** Returns the current settings. */
   settings: () => WebhookSettings;
   userAgent: string;
+  tracer?: Tracer;
   /** Without a store deliveries are only in memory. Closed together with the webhooks. */
   store?: WebhookStore | undefined;
   poster?: Partial<Pick<WebhookClientOptions, 'deadline' | 'lookup' | 'ca'>>;
@@ -72,8 +75,8 @@ export class Webhooks {
     options.store?.takeOver((left) => this.#takeOver(left));
   }
 
-  /** Accepts an event of a room with the receiver `roomUrl`. */
-  publish(event: RoomEvent, roomUrl: string | null): void {
+  /** Accepts an event of a room with the receiver `roomUrl`. `trace`: traceparent of its cause. */
+  publish(event: RoomEvent, roomUrl: string | null, trace?: string): void {
     if (this.#closed) return;
     const { roomId, incarnation, id: eventId } = event;
     const isLast = event.type === 'RoomDeleted' || event.type === 'RoomCrashed';
@@ -85,7 +88,7 @@ export class Webhooks {
     if (urls.size > 0) {
       const body = JSON.stringify(event);
       const at = Date.parse(event.time);
-      for (const url of urls) this.#add({ url, roomId, incarnation, eventId, at, body });
+      for (const url of urls) this.#add({ url, roomId, incarnation, eventId, at, body, ...(trace !== undefined && { trace }) });
     }
     if (isLast) this.#dispatcher.forget410(roomId, incarnation);
   }
@@ -212,7 +215,25 @@ export class Webhooks {
     }
   }
 
-  #post({ url, eventId, body }: Delivery): Promise<DeliveryResponse> {
+  async #post(delivery: Delivery): Promise<DeliveryResponse> {
+    const { url, eventId, trace, attempts } = delivery;
+    const span = this.#options.tracer?.start('deliver webhook', 'client', {
+      parent: trace,
+      attributes: { 'server.address': redactUrl(url), 'mediarooms.event.id': eventId, 'http.request.resend_count': attempts },
+    });
+    try {
+      const answer = await this.#request(delivery, span?.traceparent);
+      span?.set({ 'http.response.status_code': answer.status });
+      return answer;
+    } catch (error) {
+      span?.fail(error instanceof Error ? error.name : 'error');
+      throw error;
+    } finally {
+      span?.end();
+    }
+  }
+
+  #request({ url, eventId, body }: Delivery, traceparent: string | undefined): Promise<DeliveryResponse> {
     const { secrets } = this.#options.settings();
     const timestamp = Math.floor(Date.now() / 1000);
     const signature = sign(secrets, eventId, timestamp, body);
@@ -220,8 +241,13 @@ export class Webhooks {
       this.#warnedUnsigned = true;
       this.#options.log.warn('webhooks are not signed: SVC_WEBHOOK_SECRET is not set');
     }
-    const headers = { 'webhook-id': eventId, 'webhook-timestamp': String(timestamp) };
-    return this.#webhookClient.post(url, signature === undefined ? headers : { ...headers, 'webhook-signature': signature }, body);
+    const headers = {
+      'webhook-id': eventId,
+      'webhook-timestamp': String(timestamp),
+      ...(signature !== undefined && { 'webhook-signature': signature }),
+      ...(traceparent !== undefined && { [traceparentHeader]: traceparent }),
+    };
+    return this.#webhookClient.post(url, headers, body);
   }
 
   #settled(delivery: Delivery, deliveryResult: DeliveryResult): void {

@@ -1,12 +1,14 @@
 // Request pipeline of a route: authentication, validation, handler, response.
 import type { Request, Response } from 'express';
 import type { Method, Operation } from '../../../api/core/operation.ts';
+import { traceparentHeader } from '../../../api/core/traceparent.ts';
 import { formatValue, invalidFieldError, invalidFieldPath, validationMessage } from '../../../api/derive/validation-messages.ts';
 import { ServiceError, toServiceError } from '../../../api/errors.ts';
 import { parameterNames, pathParameters } from '../../../api/parameters.ts';
 import type { Log } from '../../common/log.ts';
 import type { RateLimit } from '../../common/rate-limit.ts';
-import { withRequestId } from '../../common/request-id.ts';
+import { withRequest } from '../../common/request-context.ts';
+import { noTracer, type Span, type Tracer } from '../../common/tracing.ts';
 import type { OperationRunner, RequestContext } from '../../rooms/services/operations.ts';
 import type { ViewerTokens } from '../../rooms/tokens/viewer-tokens.ts';
 import { sendError, sendResponse, sendStream } from '../responses.ts';
@@ -25,6 +27,8 @@ export type RequestTrace = {
   route?: string;
   caller?: Principal;
   code?: string;
+  /** Of a traced request; it begins after authentication. */
+  span?: Span | undefined;
 };
 export type TracedResponse = Response<unknown, { trace: RequestTrace }>;
 
@@ -34,6 +38,7 @@ export type PipelineOptions = {
   viewerTokens: Pick<ViewerTokens, 'verify'>;
   authenticator: Authenticator;
   tokenLimit: RateLimit;
+  tracer?: Tracer | undefined;
 };
 
 /** Created once: without a reason, each request would create an error with a stack at its end. */
@@ -42,7 +47,7 @@ const clientGone = new DOMException('The client has disconnected', 'AbortError')
 /** Express handler of one route. Never rejects. */
 export function runRoute(
   route: Operation,
-  { log, operations, viewerTokens, authenticator, tokenLimit }: PipelineOptions,
+  { log, operations, viewerTokens, authenticator, tokenLimit, tracer = noTracer }: PipelineOptions,
 ): (request: Request, response: TracedResponse) => Promise<void> {
   const names = parameterNames(route.path);
   const needed = scopeOf(route.method);
@@ -78,14 +83,37 @@ export function runRoute(
         local: () => isLocal(request.headers),
         transfer: () => transferOf(request, response),
       };
-      const result = await withRequestId(trace.requestId, () => operations.run(route, { params, query, body }, context));
+      if (route.auth === 'token' && trace.caller) trace.span = startSpan(tracer, route, request, trace);
+      const result = await withRequest({ requestId: trace.requestId, span: trace.span }, () =>
+        operations.run(route, { params, query, body }, context),
+      );
       const answer = route.response.encode(result, context.scope);
       if (answer.stream) await sendStream(response, answer, answer.stream);
       else sendResponse(response, answer);
     } catch (error) {
       sendFailure(response, error, log);
+    } finally {
+      if (trace.span) endSpan(trace.span, response);
     }
   };
+}
+
+/** Reads only join traces: pages and probes poll. Requests without a valid token are not traced, so that no client fills the queue. */
+function startSpan(tracer: Tracer, { method, path }: Operation, request: Request, { requestId, start }: RequestTrace): Span | undefined {
+  const parent = request.headers[traceparentHeader];
+  return tracer.start(`${method} ${path}`, 'server', {
+    parent: typeof parent === 'string' ? parent : undefined,
+    mayBegin: method !== 'GET',
+    attributes: { 'http.request.method': method, 'http.route': path, 'mediarooms.request.id': requestId },
+    startedMs: performance.now() - start,
+  });
+}
+
+function endSpan(span: Span, response: TracedResponse): void {
+  const { code } = response.locals.trace;
+  span.set({ 'http.response.status_code': response.statusCode });
+  if (code !== undefined) span.fail(code);
+  span.end();
 }
 
 /** Sends the public part of the error. Internal errors are logged with their cause. */

@@ -1,6 +1,6 @@
 // Quarantine: additional media workers for suspect rooms, started while there are suspects and stopped afterwards.
 import type { Log } from '../../common/log.ts';
-import { withoutRequestContext } from '../../common/request-id.ts';
+import { withoutRequestContext } from '../../common/request-context.ts';
 import { Timer } from '../../common/timer.ts';
 import { findFreePortRange } from './free-ports.ts';
 import type { Suspects } from './suspects.ts';

@@ -5,10 +5,12 @@ import type { PeerView, Permissions } from '../../../api/peer.ts';
 import type { RemotePeer } from '../../../api/socket/peer-events.ts';
 import type { TrackView } from '../../../api/track.ts';
 import type { Log } from '../../common/log.ts';
+import type { Span } from '../../common/tracing.ts';
 import type { RoomChange } from '../changes/room-change.ts';
 import type { CloseReason, PeerConnection, PeerMedia, WireObject } from '../interfaces.ts';
 import { DataBudget } from './data-budget.ts';
 import { DisconnectTimeout } from './disconnect-timeout.ts';
+import { traceFirstFrames } from './first-frames.ts';
 import { Moderation } from './moderation.ts';
 import { Paced } from './paced.ts';
 import type { PeerContext, Present } from './peer-context.ts';
@@ -98,8 +100,8 @@ export class Peer {
     return { incarnation, permissions: this.#permissions, rtpCapabilities, ...this.#room.present(this.id) };
   }
 
-  /** @throws ServiceError `conflict` if the peer is already connected. */
-  connect(connection: PeerConnection): void {
+  /** `span`: that of its join, if it is traced. @throws ServiceError `conflict` if the peer is already connected. */
+  connect(connection: PeerConnection, span?: Span): void {
     if (this.#gone) throw new ServiceError('peer_not_found', `Peer ${this.id} does not exist`);
     if (this.#session) throw new ServiceError('conflict', `Peer ${this.id} is already connected`);
     this.timeout.stop();
@@ -113,6 +115,7 @@ export class Peer {
         moderation: this.moderation,
         dataBudget: this.#dataBudget,
         failed: (reason) => this.crash(reason),
+        firstFrame: span && traceFirstFrames(span),
       },
       this.#room,
     );

@@ -5,7 +5,7 @@ import type { Permissions } from '../../../api/peer.ts';
 import type { PeerEvent, Target } from '../../../api/socket/peer-events.ts';
 import type { PeerMediaStats } from '../../../api/stats.ts';
 import type { Log } from '../../common/log.ts';
-import type { CloseReason, Direction, PeerConnection, PeerMedia, WireObject } from '../interfaces.ts';
+import type { CloseReason, Direction, PeerConnection, PeerMedia, PeerMediaListener, WireObject } from '../interfaces.ts';
 import type { DataBudget } from './data-budget.ts';
 import type { Moderation } from './moderation.ts';
 import type { PeerContext } from './peer-context.ts';
@@ -22,6 +22,7 @@ export type RoomSessionOptions = {
   dataBudget: DataBudget;
   /** The media failed permanently. */
   failed: (reason: string) => void;
+  firstFrame: PeerMediaListener['firstFrame'];
 };
 export type DataRequest = { label: string; payload: Metadata; to?: readonly string[] | undefined };
 
@@ -43,6 +44,7 @@ export class RoomSession {
     this.media = room.media.openPeer(peerId, {
       layersChanged: (trackId, layers) => connection.send({ event: 'layersChanged', data: { trackId, layers } }),
       failed: options.failed,
+      firstFrame: options.firstFrame,
     });
     this.subscriptions = new Subscriptions({
       log,

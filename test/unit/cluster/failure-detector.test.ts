@@ -16,7 +16,7 @@ const gone = 'z@127.0.0.1';
 
 async function startLinked(t: TestContext, name: string, epmdPort: number) {
   const { node, record } = await startDistNode(t, name, epmdPort);
-  const links = new ErlangTransport(node.name, record.log, times);
+  const links = new ErlangTransport(node.name, record.log, { times });
   links.handle({ call: async () => 'done', cast: () => {} });
   const ups = new EventEmitter();
   links.listen({ up: () => ups.emit('up'), down: () => {} });

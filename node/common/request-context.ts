@@ -1,7 +1,10 @@
-// Request id: AsyncLocalStorage context that adds the id of the current request to every log line, on every node.
+// Request context: AsyncLocalStorage with the id of the current request, for every log line on every node, and its span.
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Span } from './tracing.ts';
 
-const storage = new AsyncLocalStorage<string>();
+export type CurrentRequest = { requestId: string | undefined; span: Span | undefined };
+
+const storage = new AsyncLocalStorage<CurrentRequest>();
 const pattern = /^[\w-]{1,128}$/;
 
 /** True if a client or another node may use this text as a request id. */
@@ -11,12 +14,17 @@ export function isRequestId(text: unknown): text is string {
 
 /** The id of the current request, if any. */
 export function currentRequestId(): string | undefined {
-  return storage.getStore();
+  return storage.getStore()?.requestId;
+}
+
+/** The span of the current request, if it is traced. */
+export function currentSpan(): Span | undefined {
+  return storage.getStore()?.span;
 }
 
 /** Runs `work` and its asynchronous continuations in the context of a request; without an id in the current context. */
-export function withRequestId<Result>(id: string | undefined, work: () => Result): Result {
-  return id === undefined ? work() : storage.run(id, work);
+export function withRequest<Result>({ requestId, span }: CurrentRequest, work: () => Result): Result {
+  return requestId === undefined && span === undefined ? work() : storage.run({ requestId, span }, work);
 }
 
 /** Runs `work` outside any request context, because what it starts outlives the request. */

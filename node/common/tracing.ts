@@ -1,0 +1,27 @@
+// Tracing: spans as the features of a node see them. node/tracing implements them; without a collector nothing is created.
+
+export type SpanKind = 'server' | 'client' | 'internal';
+/** Ids, numbers and names only: never tokens, URLs with paths, metadata or messages of users. */
+export type Attributes = Readonly<Record<string, string | number | boolean>>;
+/** `startedMs` milliseconds ago. */
+export type SpanOptions = { attributes?: Attributes; startedMs?: number };
+
+export interface Span {
+  /** For requests that this span causes. */
+  readonly traceparent: string;
+  child(name: string, kind: SpanKind, options?: SpanOptions): Span;
+  set(attributes: Attributes): void;
+  /** `code`: an error code, never a message. */
+  fail(code: string): void;
+  end(): void;
+}
+
+export interface Tracer {
+  /**
+   * A span in the trace of `parent`, a traceparent. Undefined if `parent` is missing, invalid or not sampled, or without a collector.
+   * `mayBegin`: without a parent, a new trace begins, if it is sampled.
+   */
+  start(name: string, kind: SpanKind, options: SpanOptions & { parent: string | undefined; mayBegin?: boolean }): Span | undefined;
+}
+
+export const noTracer: Tracer = { start: () => undefined };
