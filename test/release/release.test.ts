@@ -1,4 +1,4 @@
-// Release: published to local registries and installed from there as users do, to first media. Run by `npm run release:verify`.
+// Release: published to local registries, verified and installed from there as users do, to first media. Run by `npm run release:verify`.
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -7,6 +7,7 @@ import { pinnedNode } from '../../tools/paths.mjs';
 import { buildRelease } from '../../tools/release/build.mjs';
 import { publishRelease } from '../../tools/release/publish.mjs';
 import { imageRegistry } from '../../tools/release/registry.mjs';
+import { cosign, ensureCosign } from '../../tools/release/signatures.mjs';
 import { Conversation, people } from '../e2e/conversation.ts';
 import { Installed, minValues } from '../e2e/installed.ts';
 import { tell, timing } from '../e2e/timings.ts';
@@ -27,17 +28,35 @@ for (const node of installed.cluster.nodes) node.mirrorRegistry('ghcr.io', `http
 const npmRegistry = await startNpmRegistry({ after });
 const registry = imageRegistry(`http://${address}/mediarooms`);
 
+process.env.COSIGN_PASSWORD = 'local';
+await runCommand([await ensureCosign(), 'generate-key-pair'], { cwd: folder });
+const [key, publicKey] = ['cosign.key', 'cosign.pub'].map((name) => join(folder, name));
+
 const built = await buildRelease();
 // npm publishes with a token only; this registry accepts any.
 process.env[`npm_config_//${new URL(npmRegistry).host}/:_authToken`] = 'local';
-const references = await timing('published', () => publishRelease(built, { npmRegistry, registry }));
+const references = await timing('published and signed', () => publishRelease(built, { npmRegistry, registry, key }));
 
-test('the checksums match all files', async () => {
-  await runCommand(['sha256sum', '--check', '--quiet', built.checksums], { cwd: built.folder });
+test('every image and the chart have a signature, and each image an attested bill of materials', async () => {
+  assert.equal(references.length, 3);
+  const options = [`--key=${publicKey}`, '--insecure-ignore-tlog=true', '--allow-http-registry'];
+  for (const reference of references) await cosign(['verify', ...options, reference]);
+  for (const { name } of built.images) {
+    const reference = references.find((each) => each.includes(`/${name}@`)) ?? '';
+    await cosign(['verify-attestation', '--type=cyclonedx', ...options, reference]);
+  }
+  const [first = ''] = references;
+  await assert.rejects(cosign(['verify', ...options, first.replace(/.{4}$/, (end) => (end === '0000' ? '0001' : '0000'))]));
+});
+
+test('the checksums match all files and are signed', async () => {
+  const { checksums } = built;
+  await cosign(['verify-blob', `--key=${publicKey}`, '--insecure-ignore-tlog=true', `--bundle=${checksums}.bundle`, checksums]);
+  await runCommand(['sha256sum', '--check', '--quiet', checksums], { cwd: built.folder });
 });
 
 test('a published version cannot change, and publishing it again changes nothing', async () => {
-  const again = await publishRelease(built, { npmRegistry, registry });
+  const again = await publishRelease(built, { npmRegistry, registry, key });
   assert.deepEqual(again, references);
 });
 

@@ -1,4 +1,4 @@
-// `npm run release`: builds packages, images and chart into dist/release, with checksums; `--publish` pushes them.
+// `npm run release`: builds packages, images and chart into dist/release, with checksums; `--publish` pushes and signs them.
 
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -11,6 +11,7 @@ const options = /** @type {const} */ ({
   publish: { type: 'boolean', default: false },
   'npm-registry': { type: 'string', default: 'https://registry.npmjs.org/' },
   'image-registry': { type: 'string', default: repository },
+  key: { type: 'string' },
   archives: { type: 'string' },
   base: { type: 'string' },
 });
@@ -26,8 +27,8 @@ try {
   console.log(`Built ${built.version} in ${built.folder}:\n${readFileSync(built.checksums, 'utf8')}`);
   if (values.publish) {
     const registry = imageRegistry(values['image-registry']);
-    const references = await publishRelease(built, { npmRegistry: values['npm-registry'], registry });
-    console.log(`Published:\n${references.join('\n')}`);
+    const references = await publishRelease(built, { npmRegistry: values['npm-registry'], registry, key: values.key });
+    console.log(`Published and signed:\n${references.join('\n')}`);
   } else console.log('Nothing was published (--publish).');
 } catch (error) {
   fail(error);

@@ -7,6 +7,7 @@ import { clusterPrograms, ensureKubernetes } from '../kubernetes/kubernetes.mjs'
 import { aptPackages, ensurePackages } from '../packages.mjs';
 import { childEnvironment, pinnedNode, root } from '../paths.mjs';
 import { fail, runInForeground, SetupError } from '../steps.mjs';
+import { ensureCosign } from './signatures.mjs';
 import { ensureVerdaccio } from './verdaccio.mjs';
 
 try {
@@ -16,6 +17,7 @@ try {
   const { machines, browser, release } = aptPackages;
   await ensurePackages([...new Set([...machines, ...browser, ...release])], 'a cluster and an image registry');
   await ensureKubernetes(clusterPrograms);
+  await ensureCosign();
   await ensureVerdaccio();
   await ensureImages();
   const args = ['--test', '--test-reporter=spec', join(root, 'test', 'release', 'release.test.ts')];
