@@ -159,7 +159,7 @@ export class ErlangTransport implements ClusterTransport {
     }
   }
 
-  /** Checks whether a connected node belongs to the cluster. A busy node is asked again, or sends its own greeting. */
+  /** Checks whether a connected node belongs to the cluster. A busy node gets another request, or sends a greeting itself. */
   async #greet(node: NodeName): Promise<void> {
     this.#greetings += 1;
     await this.#askWho(node);

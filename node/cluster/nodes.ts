@@ -1,4 +1,4 @@
-// Nodes: what this node knows of the others. Made before the features, which register their operations with its dispatcher.
+// Nodes: the other nodes of the cluster, as this node sees them. Created before the features, which register their operations with its dispatcher.
 import type { NodeState } from '../../api/node.ts';
 import type { Log } from '../common/log.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';

@@ -85,7 +85,7 @@ export class Reflector<T extends KubeObject> {
     return this.#unlisted;
   }
 
-  /** Scopes that an API server that works has rejected for so long that they will not recover on their own. */
+  /** Scopes that a working API server has rejected for `deadAfterMs`, so that they are not expected to recover. */
   get dead(): DeadScope[] {
     const { deadAfterMs = 20_000 } = this.#options;
     return this.#scopes.flatMap(({ namespace, rejected }) => {

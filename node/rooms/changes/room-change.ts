@@ -6,7 +6,7 @@ import type { Permissions } from '../../../api/peer.ts';
 import type { RemoteComponent, RemotePeer } from '../../../api/socket/peer-events.ts';
 import type { DataTrack, Track } from '../track.ts';
 
-/** Who changed a track: its publisher, which needs no notice, or the server. */
+/** Cause of a change of a track: its publisher, which is not notified, or the server. */
 export type ChangedBy = 'publisher' | 'server';
 
 export type RoomChange =

@@ -10,12 +10,12 @@ import { fieldsOf } from '../../kit/fields.ts';
 
 describe('npm run crds', () => {
   for (const [path, text] of Object.entries(generatedFiles)) {
-    it(`has made ${path}`, () => {
+    it(`has written ${path}`, () => {
       assert.equal(readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8'), text, 'run npm run crds');
     });
   }
 
-  it('makes the definitions, their reference, and the schema and the page of the chart, and nothing else', () => {
+  it('writes the CRDs, their reference, and the schema and the page of the chart only', () => {
     const names = [
       'crds/room.yaml',
       'crds/mediacluster.yaml',
@@ -27,7 +27,7 @@ describe('npm run crds', () => {
   });
 });
 
-describe('The definitions', () => {
+describe('The CRDs', () => {
   it('describe every field of spec and status', () => {
     const parts = [roomSchema, mediaClusterSchema].flatMap((schema) => Object.entries(specAndStatus(schema)));
     const rows = parts.flatMap(([part, schema]) => [{ path: part, schema }, ...crdFieldRows(schema, part)]);

@@ -1,4 +1,4 @@
-// From zod to the structural schemas of Kubernetes.
+// Conversion of zod schemas to structural schemas of Kubernetes.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
@@ -7,19 +7,19 @@ import { embeddedKubernetesType, integer, limitedText, listMap, quantity, withRu
 import { defaultOf, describeBounds, type Json, kubernetesJson, structural, withBoundsInDescription } from '../../../crds/structural.ts';
 import { fieldsOf } from '../../kit/fields.ts';
 
-const made = (schema: z.ZodType) => structural(kubernetesJson(schema));
+const structuralOf = (schema: z.ZodType) => structural(kubernetesJson(schema));
 
 describe('structural()', () => {
-  it('keeps types, bounds, defaults and what is required, and contains neither $schema nor additionalProperties next to properties', () => {
-    assert.deepEqual(made(z.object({ one: integer(1, 5).default(2), two: z.string().max(3) })), {
+  it('keeps types, bounds, defaults and required fields, without $schema, and without additionalProperties next to properties', () => {
+    assert.deepEqual(structuralOf(z.object({ one: integer(1, 5).default(2), two: z.string().max(3) })), {
       type: 'object',
       properties: { one: { type: 'integer', format: 'int64', minimum: 1, maximum: 5, default: 2 }, two: { type: 'string', maxLength: 3 } },
       required: ['two'],
     });
   });
 
-  it('says nullable for a union with null, with the description of the outside', () => {
-    assert.deepEqual(made(integer(1, 5).nullable().optional().meta({ description: 'Text.' })), {
+  it('marks a union with null as nullable and keeps the outer description', () => {
+    assert.deepEqual(structuralOf(integer(1, 5).nullable().optional().meta({ description: 'Text.' })), {
       type: 'integer',
       format: 'int64',
       minimum: 1,
@@ -29,46 +29,46 @@ describe('structural()', () => {
     });
   });
 
-  it('refuses every other union, which Kubernetes cannot tell apart', () => {
-    assert.throws(() => made(z.union([z.string(), z.boolean()])), /no unions/);
-    assert.throws(() => made(z.union([z.string(), z.boolean(), z.null()])), /no unions/);
+  it('rejects every other union, because a CRD has no unions', () => {
+    assert.throws(() => structuralOf(z.union([z.string(), z.boolean()])), /no unions/);
+    assert.throws(() => structuralOf(z.union([z.string(), z.boolean(), z.null()])), /no unions/);
   });
 
   it('turns a record into a map of its values, at every depth', () => {
-    assert.deepEqual(made(z.record(z.string().max(3), z.array(integer(0, 1)))), {
+    assert.deepEqual(structuralOf(z.record(z.string().max(3), z.array(integer(0, 1)))), {
       type: 'object',
       additionalProperties: { type: 'array', items: { type: 'integer', format: 'int64', minimum: 0, maximum: 1 } },
     });
   });
 
-  it('leaves objects of Kubernetes itself and amounts open', () => {
-    assert.deepEqual(made(embeddedKubernetesType('Text.')), {
+  it('preserves embedded Kubernetes objects and quantities', () => {
+    assert.deepEqual(structuralOf(embeddedKubernetesType('Text.')), {
       type: 'object',
       description: 'Text.',
       'x-kubernetes-preserve-unknown-fields': true,
     });
-    const { 'x-kubernetes-validations': rules, ...rest } = made(quantity);
+    const { 'x-kubernetes-validations': rules, ...rest } = structuralOf(quantity);
     assert.deepEqual(rest, { 'x-kubernetes-int-or-string': true });
     assert.equal((rules as unknown[]).length, 1);
   });
 
-  it('keeps rules and the kind of lists', () => {
-    const list = withRules(listMap('name', z.array(z.object({ name: z.string() }))), { rule: 'true', message: 'is so' });
-    const { items: _, ...rest } = made(list);
+  it('keeps rules and the type of lists', () => {
+    const list = withRules(listMap('name', z.array(z.object({ name: z.string() }))), { rule: 'true', message: 'must be true' });
+    const { items: _, ...rest } = structuralOf(list);
     assert.deepEqual(rest, {
       type: 'array',
       'x-kubernetes-list-type': 'map',
       'x-kubernetes-list-map-keys': ['name'],
-      'x-kubernetes-validations': [{ rule: 'true', message: 'is so' }],
+      'x-kubernetes-validations': [{ rule: 'true', message: 'must be true' }],
     });
   });
 });
 
-describe('text()', () => {
+describe('limitedText()', () => {
   const word = limitedText(8, /^https?:\/\/[a-z]+$/, 'must be a word');
 
   it('validates its form by a rule with a message instead of a pattern, and bounds its length', () => {
-    assert.deepEqual(made(word), {
+    assert.deepEqual(structuralOf(word), {
       type: 'string',
       maxLength: 8,
       'x-kubernetes-validations': [{ rule: "self.matches(r'^https?://[a-z]+$')", message: 'must be a word' }],
@@ -80,19 +80,19 @@ describe('text()', () => {
     assert.equal(word.safeParse('ftp://a').error?.issues[0]?.message, 'must be a word');
   });
 
-  it('adds further rules behind its own', () => {
-    const rules = made(withRules(word, { rule: 'true', message: 'more' }))['x-kubernetes-validations'] as { message: string }[];
+  it('adds further rules after its own', () => {
+    const rules = structuralOf(withRules(word, { rule: 'true', message: 'more' }))['x-kubernetes-validations'] as { message: string }[];
     assert.deepEqual(fieldsOf(rules, 'message'), ['must be a word', 'more']);
   });
 
-  it('writes a quote of a pattern as its code, because it would end the text of CEL', () => {
+  it('escapes a quote in a pattern, because it would end the string in CEL', () => {
     assert.equal(matches(/'/, 'x').rule, "self.matches(r'\\x27')");
   });
 });
 
-describe('taught()', () => {
+describe('withBoundsInDescription()', () => {
   it('puts bounds and defaults into descriptions, for kubectl explain', () => {
-    const schema = made(
+    const schema = structuralOf(
       z.object({
         count: integer(1, 5).default(2).meta({ description: 'How many.' }),
         names: z
@@ -110,13 +110,13 @@ describe('taught()', () => {
     );
   });
 
-  it('leaves what has no description without one', () => {
+  it('adds no description to a field without one', () => {
     assert.equal(withBoundsInDescription({ type: 'integer', minimum: 1, maximum: 2 }).description, undefined);
   });
 });
 
-describe('boundsOf() and defaultOf()', () => {
-  it('name each kind of bound, and leave out those that bound nothing', () => {
+describe('describeBounds() and defaultOf()', () => {
+  it('name each type of bound and omit those without an effect', () => {
     assert.equal(describeBounds({ type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), undefined);
     assert.equal(describeBounds({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), 'at least 1');
     assert.equal(describeBounds({ type: 'array', minItems: 1, maxItems: 8 }), '1 to 8 items');
