@@ -88,7 +88,7 @@ async function release(resource: Resource, options: UninstallOptions): Promise<v
   await repeat(options, `the finalizers of objects of kind ${kind} could not be removed, because the objects keep changing`, async () => {
     const held = (await all(resource, options)).filter(({ metadata }) => metadata.finalizers?.some(isOurs));
     options.log.info({ kind, count: held.length }, 'removing finalizers');
-    await letGo(resource, held, options.client);
+    await removeFinalizers(resource, held, options.client);
     return held.length === 0;
   });
 }
@@ -105,7 +105,7 @@ async function end(resource: Resource, options: UninstallOptions, until: number)
       { kind: resource.kind, left: left.slice(0, 20).map(keyOf), count: left.length },
       'objects not deleted in time, removing finalizers',
     );
-    return letGo(resource, left, client);
+    return removeFinalizers(resource, left, client);
   });
 }
 
@@ -114,7 +114,11 @@ function isOurs(finalizer: string): boolean {
 }
 
 /** @returns false if one of them was changed concurrently */
-async function letGo(resource: Resource, left: readonly Stored<KubeObject>[], client: UninstallOptions['client']): Promise<boolean> {
+async function removeFinalizers(
+  resource: Resource,
+  left: readonly Stored<KubeObject>[],
+  client: UninstallOptions['client'],
+): Promise<boolean> {
   let all = true;
   await eachOf(left, atOnce, async ({ metadata: { name, namespace, resourceVersion, finalizers = [] } }) => {
     const theirs = finalizers.filter((finalizer) => !isOurs(finalizer));

@@ -45,7 +45,7 @@ export class S3Archive implements RecordingArchive, RenderSource {
     const { kind, folder, file, signal } = request;
     const store = this.#store.current();
     if (!store || kind !== 'recording' || !fileNameSchema.safeParse(file).success) return undefined;
-    return spoken(async () => {
+    return forClients(async () => {
       if (!(await this.#ownOf(store).has(folder, signal))) return undefined;
       const name = `${folder}/${file}`;
       const whole = await store.head(name, signal, responseTimeoutMs);
@@ -62,7 +62,7 @@ export class S3Archive implements RecordingArchive, RenderSource {
   async list(): Promise<string[]> {
     const store = this.#store.current();
     if (!store) return [];
-    return spoken(() => this.#ownOf(store).list(AbortSignal.timeout(4 * responseTimeoutMs)));
+    return forClients(() => this.#ownOf(store).list(AbortSignal.timeout(4 * responseTimeoutMs)));
   }
 
   async describe(ids: readonly string[]): Promise<RecordingSummary[]> {
@@ -77,7 +77,7 @@ export class S3Archive implements RecordingArchive, RenderSource {
   async add(id: string, path: string, changeReport: (report: object) => object, signal: AbortSignal): Promise<void> {
     const store = this.#store.current();
     if (!store) throw new ServiceError('unavailable', 'The server has no S3 storage any more');
-    await spoken(async () => {
+    await forClients(async () => {
       if (!(await this.#ownOf(store).has(id, signal))) throw new StorageError('missing', 'S3 has no such recording');
       await store.putFile(`${id}/${basename(path)}`, path, signal);
       const report = await readObject(store, `${id}/${reportName}`, signal);
@@ -88,7 +88,7 @@ export class S3Archive implements RecordingArchive, RenderSource {
   async remove(id: string): Promise<boolean> {
     const store = this.#store.current();
     if (!store) return false;
-    return spoken(async () => {
+    return forClients(async () => {
       const signal = AbortSignal.timeout(removeTimeoutMs);
       const own = this.#ownOf(store);
       if (!(await own.has(id, signal))) return false;
@@ -155,7 +155,7 @@ async function readObject(store: S3Store, name: string, signal: AbortSignal): Pr
 }
 
 /** Converts errors of S3 to errors for clients. */
-async function spoken<Result>(run: () => Promise<Result>, what = 'read'): Promise<Result> {
+async function forClients<Result>(run: () => Promise<Result>, what = 'read'): Promise<Result> {
   try {
     return await run();
   } catch (error) {

@@ -63,7 +63,7 @@ export class ClusterReconciler {
       livePorts: [...pods.values()].flatMap((pod) => mediaPortsOf(pod) ?? []),
       spareIndexes: [...retainedIndexes(pods)].filter((index) => index >= indexCount(cluster)).sort((one, other) => one - other),
     };
-    const shared = await sharedResources.reconcile(client, cluster, live, (files) => fleet.knowsKeys(key, pods, files));
+    const shared = await sharedResources.reconcile(client, cluster, live, (files) => fleet.haveKeys(key, pods, files));
     const context: ReconcileContext = { key, client, cluster, facts: shared.facts, canStart: shared.canStart, signal };
     const state = shared.ready ? await fleet.step(context, pods, shared.files) : emptyState(cluster);
     if (shared.ready) await this.#prune(context, shared);
@@ -86,7 +86,7 @@ export class ClusterReconciler {
     const cluster = stores.mediaClusters.get(key);
     if (!cluster || cluster.metadata.deletionTimestamp !== undefined) return;
     fleet.watch(key, cluster, true);
-    await fleet.ask(key);
+    await fleet.pollNow(key);
     await this.reconcile(key, signal);
   }
 

@@ -34,6 +34,8 @@ const inNames: readonly (readonly [words: RegExp, instead: string])[] = [
   [/^goesOn|comesTo(?=[A-Z])/, 'resumes; eventually…'],
   [/^look(?:At)?$/, 'check…, scan…'],
   [/^kindName$|[uU]sedKinds?$/, 'typeName, enabledTypes: components and events have a type'],
+  [/inForce$/, 'effective'],
+  [/^letGo$|^toGo$/, 'remove…, …ToRemove'],
   [/^setStage$|^standsStill$/, 'start…Fixture; waitUntil…'],
 ];
 /** Names that REST, the SDK and the wire have for ever. */

@@ -75,7 +75,7 @@ class ComposerProcess extends TrackProcess<ComposerCommand, ComposerReport, Comp
       begin: { type: 'start', folder: stream.folder, ...next, ...startOf(options), careful: context.careful },
       takes: (track): track is ComposedTrack => this.#takes(track),
       add: (track, rtp) => this.#add(track, rtp),
-      onReport: (report) => this.#hear(report),
+      onReport: (report) => this.#handle(report),
       onEnded: () => this.#telling?.stop(),
       onCrashed: callbacks.onCrashed,
     });
@@ -107,7 +107,7 @@ class ComposerProcess extends TrackProcess<ComposerCommand, ComposerReport, Comp
     return name === null ? null : name.slice(0, maxNameLength);
   }
 
-  #hear(report: ComposerReport): void {
+  #handle(report: ComposerReport): void {
     const { stream } = this.#running;
     if (report.type === 'part') stream.add(report);
     else if (report.type === 'ready') stream.begin(this.#init, report.codecs);

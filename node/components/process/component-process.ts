@@ -107,7 +107,7 @@ export class ComponentProcess<Command extends object, Report> {
         options.onExit(`Could not start the process: ${error.message}`, []);
       });
     });
-    this.#child.on('message', (message) => this.#hear(message));
+    this.#child.on('message', (message) => this.#handle(message));
     this.#logErrors();
     this.#watch(Math.max(startTimeoutMs, options.silence ?? 0));
   }
@@ -144,7 +144,7 @@ export class ComponentProcess<Command extends object, Report> {
     return this.#fault === tooMuchTogether ? [] : marked;
   }
 
-  #hear(message: unknown): void {
+  #handle(message: unknown): void {
     this.#watch();
     const parsed = this.#messageSchema.safeParse(message);
     if (!parsed.success) this.#kill('The process sent an invalid report');

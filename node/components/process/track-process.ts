@@ -55,7 +55,7 @@ export class TrackProcess<Command extends object, Report extends { type: string 
     this.#process = new ComponentProcess({
       ...options.process,
       log: host.log,
-      onReport: (report) => this.#hear(report),
+      onReport: (report) => this.#handle(report),
       onExit: (reason, entries) => this.#exited(reason, entries),
     });
   }
@@ -125,7 +125,7 @@ export class TrackProcess<Command extends object, Report extends { type: string 
     await onEnded?.(undefined);
   }
 
-  #hear(report: Report | TrackReport): void {
+  #handle(report: Report | TrackReport): void {
     if (!isTrackReport(report)) this.#options.onReport(report);
     else if (report.type === 'listening') this.#listening.resolve(report.port);
     else if (report.type === 'added') this.#tracks.added(report.entry);

@@ -64,7 +64,7 @@ class RecorderProcess extends TrackProcess<RecorderCommand, Report, RecordedTrac
       process: { role: 'record', writes: [recording.folder], reportSchema: recorderReportSchema },
       takes: (track): track is RecordedTrack => this.#takes(track),
       add: (track, rtp) => this.#add(track, rtp),
-      onReport: (report) => this.#hear(report),
+      onReport: (report) => this.#handle(report),
       onEnded: (crash) => this.#recoverFiles(crash),
       onCrashed: callbacks.onCrashed,
     });
@@ -91,7 +91,7 @@ class RecorderProcess extends TrackProcess<RecorderCommand, Report, RecordedTrac
     return entry;
   }
 
-  #hear(report: Report): void {
+  #handle(report: Report): void {
     if (report.type === 'failed') this.#failed(report.reason);
     else if (report.type === 'broken') this.#broken(report.entry, report.reason);
     else {

@@ -32,7 +32,7 @@ export async function render({ log, onProgress, onProblem, signal, lowPriority =
   signal.throwIfAborted();
   const unfinished = join(dirname(wanted.output), `.${basename(wanted.output)}.${process.pid}.part`);
   const result = Promise.withResolvers<number>();
-  const hear = (report: RenderReport) => {
+  const handleReport = (report: RenderReport) => {
     if (report.type === 'progress') onProgress(report.time, report.length);
     else if (report.type === 'problem') onProblem(report.message);
     else if (report.type === 'done') result.resolve(report.duration);
@@ -42,7 +42,7 @@ export async function render({ log, onProgress, onProblem, signal, lowPriority =
     log,
     role: 'render',
     reportSchema: renderReportSchema,
-    onReport: hear,
+    onReport: handleReport,
     onExit: (reason) => result.reject(new ServiceError('unavailable', `The render process crashed: ${reason}`)),
     reads: [wanted.folder],
     writes: [dirname(unfinished)],

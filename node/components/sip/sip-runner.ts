@@ -102,7 +102,7 @@ export class SipRunner implements ComponentRunner {
         ...(this.#room && { roomPort: this.#room.port }),
       },
       connect: (port) => this.#connectRoom(port),
-      onNews: (news) => this.#hear(news),
+      onNews: (news) => this.#handle(news),
       mayAnswer: (callId) => this.#mayAnswer(callId),
       onCrashed,
     });
@@ -121,7 +121,7 @@ export class SipRunner implements ComponentRunner {
     if (!this.#kept.closing) this.#show({ registered: false, registrationError: 'The SIP user agent crashed' });
   }
 
-  #hear(news: SipNotification): void {
+  #handle(news: SipNotification): void {
     const { log } = this.#options.host;
     if (news.type === 'registered') {
       log.info('registered');
@@ -267,7 +267,7 @@ export class SipRunner implements ComponentRunner {
 }
 
 /** Reports that need no response. */
-type SipNotification = Exclude<UserAgentReport, { type: 'asked' }>;
+type SipNotification = Exclude<UserAgentReport, { type: 'admissionRequested' }>;
 
 type SipProcessOptions = {
   host: Pick<ComponentHost, 'log' | 'openOutput'>;
@@ -312,7 +312,7 @@ class SipProcess extends TrackProcess<SipCommand, Report, SubscribableTrack> {
         return ssrc;
       },
       connect,
-      onReport: (report) => this.#hear(report),
+      onReport: (report) => this.#handle(report),
       onEnded: () => this.#ended(),
       onCrashed,
       finishTimeoutMs,
@@ -338,8 +338,8 @@ class SipProcess extends TrackProcess<SipCommand, Report, SubscribableTrack> {
     }
   }
 
-  #hear(report: Report): void {
-    if (report.type === 'asked') {
+  #handle(report: Report): void {
+    if (report.type === 'admissionRequested') {
       const { callId } = report;
       this.send({ type: 'admit', callId, admitted: !this.closing && this.#options.mayAnswer(callId) });
     } else if (report.type === 'done') {

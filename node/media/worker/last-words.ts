@@ -7,25 +7,25 @@ const line = /last packet: transport ([\w-]{1,64}) (handling|handled)$/;
 const maxKept = 64;
 
 /** By transport id. mediasoup merges the output of all workers without naming them; transport ids are unique. */
-const spoken = new Map<string, { handling: boolean }>();
+const lastPackets = new Map<string, { handling: boolean }>();
 
-/** Handles a log line of mediasoup. */
-export function hear(text: string): void {
+/** Records the packet if the log line of mediasoup names one. */
+export function recordLastPacket(text: string): void {
   const [, transportId, state] = line.exec(text) ?? [];
   if (transportId === undefined) return;
-  spoken.set(transportId, { handling: state === 'handling' });
-  for (const oldest of spoken.keys()) {
-    if (spoken.size <= maxKept) break;
-    spoken.delete(oldest);
+  lastPackets.set(transportId, { handling: state === 'handling' });
+  for (const oldest of lastPackets.keys()) {
+    if (lastPackets.size <= maxKept) break;
+    lastPackets.delete(oldest);
   }
 }
 
 /** The last packet of one of these transports (a map to router ids); each entry is returned once. */
 export function lastWordsOf(transports: ReadonlyMap<string, string>): LastPacket | undefined {
-  for (const [transportId, words] of spoken) {
+  for (const [transportId, words] of lastPackets) {
     const routerId = transports.get(transportId);
     if (routerId === undefined) continue;
-    spoken.delete(transportId);
+    lastPackets.delete(transportId);
     return { routerId, ...words };
   }
   return undefined;

@@ -7,7 +7,7 @@ import { clientAddresses } from '../addresses.ts';
 import { MediaRoom } from '../room-media.ts';
 import { type MediaTraffic, TrafficMeter } from '../traffic-meter.ts';
 import { findFreePortRange, firstPort, lastPort } from './free-ports.ts';
-import { hear } from './last-words.ts';
+import { recordLastPacket } from './last-words.ts';
 import { maxExtraWorkers, Quarantine } from './quarantine.ts';
 import { tellSmallBuffers } from './socket-buffers.ts';
 import { Suspects } from './suspects.ts';
@@ -226,7 +226,7 @@ function logMediasoup(log: Log): void {
       if (!warn(text)) log.debug({ namespace }, text);
     },
     onerror: (namespace, text, error) => {
-      hear(text);
+      recordLastPacket(text);
       if (warn(text)) return;
       // The worker slot logs an unexpected death itself.
       const level = /^worker process died unexpectedly/.test(text) ? 'debug' : 'warn';

@@ -76,7 +76,7 @@ export class Fleet {
   }
 
   /** Polls their nodes now, in addition to the interval. */
-  ask(key: string): Promise<void> {
+  pollNow(key: string): Promise<void> {
     return this.#options.poll.round(key);
   }
 
@@ -90,7 +90,7 @@ export class Fleet {
   }
 
   /** Whether every running node, also one that is terminating, has loaded the keys of these files. */
-  knowsKeys(key: string, pods: Pods, files: ConfigFiles): boolean {
+  haveKeys(key: string, pods: Pods, files: ConfigFiles): boolean {
     return this.holders(key, pods, true).every(({ health }) => health !== undefined && hasSecrets(health.config, files));
   }
 
@@ -119,7 +119,7 @@ export class Fleet {
         (this.#options.hosts.leavingSince(pods.get(pod.uid)?.spec?.nodeName ?? '', onCordonOf(cluster)) ?? 0) >= replacementTimeoutMs,
     });
     const state: FleetState = { seen, desired, progress: surge.progress, problems: this.#problemsOf(seen, pods, plan), held: policy.held };
-    await this.#makeAndRemove(context, pods, plan, files, state);
+    await this.#replaceFailedAndCreate(context, pods, plan, files, state);
     await this.#drainAndKeep(context, pods, plan, state);
     await this.#protect(context, state);
     await this.#mark(context, pods, files, state);
@@ -214,7 +214,7 @@ export class Fleet {
     return problems;
   }
 
-  async #makeAndRemove(
+  async #replaceFailedAndCreate(
     context: ReconcileContext,
     pods: Pods,
     plan: RolloutPlan,
@@ -292,7 +292,7 @@ export class Fleet {
       if (!pod || entry.facts.failed) continue;
       const health = poll.report(context.key, entry.facts.uid)?.health;
       const config =
-        'problems' in files ? undefined : { hash: files.hash, inForce: health !== undefined && hasFiles(health.config, files) };
+        'problems' in files ? undefined : { hash: files.hash, effective: health !== undefined && hasFiles(health.config, files) };
       const problem = await operations.mark(context, pod, entry.facts, config);
       if (problem && !entry.facts.ready && entry.message === undefined && pod.spec?.nodeName)
         entry.message = asConditionMessage(problem.message);

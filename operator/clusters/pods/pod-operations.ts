@@ -176,7 +176,7 @@ export class PodOperations {
     context: ReconcileContext,
     pod: Stored<ObservedPod>,
     facts: PodSnapshot,
-    config: { hash: string; inForce: boolean } | undefined,
+    config: { hash: string; effective: boolean } | undefined,
   ): Promise<ConditionReason | undefined> {
     const { annotations = {}, labels = {} } = pod.metadata;
     const announced = this.#address(context, pod);
@@ -206,7 +206,7 @@ export class PodOperations {
   }
 
   /** Value of the annotation: the hash, with a counter if the kubelet must be notified again. */
-  #touch(key: string, pod: Stored<ObservedPod>, facts: PodSnapshot, { hash, inForce }: { hash: string; inForce: boolean }): string {
+  #touch(key: string, pod: Stored<ObservedPod>, facts: PodSnapshot, { hash, effective }: { hash: string; effective: boolean }): string {
     const { uid } = pod.metadata;
     const now = this.#options.now();
     const present = pod.metadata.annotations?.[annotation.configHash];
@@ -214,7 +214,7 @@ export class PodOperations {
     this.#touched.set(key, touched);
     const before = touched.get(uid);
     const known = before?.hash === hash ? before : { hash, at: now, times: 0 };
-    const again = !inForce && facts.report !== undefined && now - known.at > Math.min(retouchAfter * 2 ** known.times, maxRetouchMs);
+    const again = !effective && facts.report !== undefined && now - known.at > Math.min(retouchAfter * 2 ** known.times, maxRetouchMs);
     const next = again ? { hash, at: now, times: known.times + 1 } : known;
     touched.set(uid, next);
     if (!again && (present === hash || present?.startsWith(`${hash}.`))) return present;

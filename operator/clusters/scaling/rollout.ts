@@ -62,7 +62,11 @@ export function planRollout({ desired, indexes, pods, foreignIndexes, policy, re
 
   // Without an extra pod an old pod is removed before its successor is ready.
   const first = due && create.length === 0;
-  const chosen = toGo(serving, { surplus: first ? 1 : surplus, minReady: first || !policy.surge ? desired - 1 : desired, replaceable });
+  const chosen = podsToRemove(serving, {
+    surplus: first ? 1 : surplus,
+    minReady: first || !policy.surge ? desired - 1 : desired,
+    replaceable,
+  });
   const drain = [
     ...going.filter((pod) => !calledBack.includes(pod)).map((pod) => ({ pod, reason: pod.drain?.reason ?? 'ScaleDown' })),
     ...chosen.map((pod) => ({ pod, reason: pod.current || replaceable === 0 ? ('ScaleDown' as const) : ('Rollout' as const) })),
@@ -85,7 +89,7 @@ type Surplus = {
 };
 
 /** Serving pods to remove now: replaceable old ones first, not ready before ready, then by load. */
-function toGo(serving: readonly PodSnapshot[], { surplus, minReady, replaceable }: Surplus): PodSnapshot[] {
+function podsToRemove(serving: readonly PodSnapshot[], { surplus, minReady, replaceable }: Surplus): PodSnapshot[] {
   const byLoad = [...serving].sort((one, other) => Number(one.ready) - Number(other.ready) || compareByLoad(one, other));
   const old = byLoad.filter((pod) => !pod.current).slice(0, replaceable);
   const order = [...old, ...byLoad.filter((pod) => !old.includes(pod))];

@@ -32,7 +32,7 @@ export class TestUserAgent {
       audio,
       report: (report) => {
         // Admission is answered here like by a node with capacity, and not recorded.
-        if (report.type === 'asked' && this.admits !== undefined) this.agent.admit(report.callId, this.admits);
+        if (report.type === 'admissionRequested' && this.admits !== undefined) this.agent.admit(report.callId, this.admits);
         else this.reports.push(report);
         this.#events.emit('report');
       },

@@ -92,14 +92,14 @@ describe('loadConfig without variables', () => {
 describe('development mode', () => {
   const modeOf = async (env: Environment) => {
     const { hot } = await load(env);
-    return { token: hot.developmentToken, inForce: hot.current.apiTokens.map(({ token }) => token), cors: hot.current.corsOrigins };
+    return { token: hot.developmentToken, effective: hot.current.apiTokens.map(({ token }) => token), cors: hot.current.corsOrigins };
   };
 
   it('generates a token per start and allows no page of another origin', async () => {
     const [one, other] = [await modeOf({}), await modeOf({ SVC_HOST: 'localhost:5002/rooms' })];
     assert.match(one.token ?? '', /^[\w-]{24}$/);
     assert.notEqual(one.token, other.token);
-    assert.deepEqual([one.inForce, one.cors, other.cors], [[one.token], [], []]);
+    assert.deepEqual([one.effective, one.cors, other.cors], [[one.token], [], []]);
     assert.deepEqual((await modeOf({ SVC_CORS_ORIGINS: '*' })).cors, ['*']);
   });
 
@@ -112,7 +112,7 @@ describe('development mode', () => {
   it('ends with a configured token', async () => {
     assert.deepEqual(await modeOf({ SVC_SERVER_API_TOKEN: 'development' }), {
       token: undefined,
-      inForce: ['development'],
+      effective: ['development'],
       cors: ['*'],
     });
   });

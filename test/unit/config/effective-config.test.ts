@@ -13,7 +13,7 @@ import { testSystem } from '../../kit/fakes/config.ts';
 import { fieldsOf } from '../../kit/fields.ts';
 import { tempFolder } from '../../kit/temp-folder.ts';
 
-async function inForce(env: Environment): Promise<{ values: ConfigValue[]; of: (name: string) => Partial<ConfigValue> }> {
+async function loaded(env: Environment): Promise<{ values: ConfigValue[]; of: (name: string) => Partial<ConfigValue> }> {
   const { config, hot } = await loadConfig(env, testSystem());
   const values = effectiveConfig(config, hot);
   return {
@@ -26,7 +26,7 @@ async function inForce(env: Environment): Promise<{ values: ConfigValue[]; of: (
 }
 
 test('every variable is listed once, in order, with its meaning', async () => {
-  const { values } = await inForce({});
+  const { values } = await loaded({});
   assert.deepEqual(fieldsOf(values, 'name'), [...knownNames].map((name) => `SVC_${name}`).sort());
   for (const { env, doc, path, secret = false } of variables) {
     const value = values.find(({ name }) => name === `SVC_${env}`);
@@ -36,7 +36,7 @@ test('every variable is listed once, in order, with its meaning', async () => {
 });
 
 test('defaults are written as in the environment', async () => {
-  const { of } = await inForce({});
+  const { of } = await loaded({});
   for (const variable of variables) {
     const expected = defaultText(variable);
     if (expected === undefined || variable.env === 'RESOURCES_BASE_PATH' || variable.env === 'DIST_POLLING_INTERVAL') continue;
@@ -47,7 +47,7 @@ test('defaults are written as in the environment', async () => {
 });
 
 test('a value that means none is null, not the default', async () => {
-  const { of } = await inForce({ SVC_PEER_DISCONNECTED_TIMEOUT: 'none', SVC_PEERLESS_PURGE_TIMEOUT: '0', SVC_RATE_LIMIT_SOCKET: 'none' });
+  const { of } = await loaded({ SVC_PEER_DISCONNECTED_TIMEOUT: 'none', SVC_PEERLESS_PURGE_TIMEOUT: '0', SVC_RATE_LIMIT_SOCKET: 'none' });
   for (const name of ['SVC_PEER_DISCONNECTED_TIMEOUT', 'SVC_PEERLESS_PURGE_TIMEOUT', 'SVC_RATE_LIMIT_SOCKET']) {
     assert.deepEqual([of(name).value, of(name).source], [null, 'environment'], name);
   }
@@ -59,7 +59,7 @@ test('sources are shown: the environment overrides files, files override default
     file,
     'limits: {maxRooms: 3, maxPeersPerRoom: 7}\ntimeouts: {peerResumeWindow: 20}\napiReadTokens: [{name: wall, token: seen}]\n',
   );
-  const { of } = await inForce({
+  const { of } = await loaded({
     SVC_CONFIG_FILES: file,
     SVC_MAX_ROOMS: '5',
     LEGACY_PORT: '7001',
@@ -90,7 +90,7 @@ test('no secret is shown', async () => {
     SVC_WEBHOOK_URLS: `https://hooks.example/${seed()}`,
     SVC_WEBHOOK_SECRET: `whsec_${randomBytes(24).toString('base64')}`,
   };
-  const { values, of } = await inForce({ ...secrets, SVC_S3_BUCKET: 'recordings' });
+  const { values, of } = await loaded({ ...secrets, SVC_S3_BUCKET: 'recordings' });
   const text = JSON.stringify(values);
   for (const [name, value] of Object.entries(secrets)) {
     for (const word of value.split(/[^\w-]+/).filter((each) => each.length >= 16)) assert.ok(!text.includes(word), name);

@@ -48,7 +48,7 @@ export const userAgentReports = [
   z.strictObject({ type: z.literal('registered') }),
   z.strictObject({ type: z.literal('unregistered'), problem: messageText }),
   /** An incoming call, to be admitted or rejected with `admit`; it is reported as `ended` in the end. */
-  z.strictObject({ type: z.literal('asked'), callId }),
+  z.strictObject({ type: z.literal('admissionRequested'), callId }),
   /** An incoming call that is being answered. */
   z.strictObject({ type: z.literal('incoming'), callId, phoneNumber }),
   z.strictObject({ type: z.literal('ringing'), callId }),

@@ -185,7 +185,7 @@ export class SipUserAgent {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const timer = new Timer(admissionTimeoutMs, () => resolve(false));
     this.#asked.set(callId, resolve);
-    this.#options.report({ type: 'asked', callId });
+    this.#options.report({ type: 'admissionRequested', callId });
     const admitted = await promise;
     timer.stop();
     this.#asked.delete(callId);

@@ -47,7 +47,7 @@ export class ComponentAudio implements CallAudio {
     this.#room = room;
     this.#ports = new PortPool(options.ports);
     this.#ticker = new Ticker((number) => this.#run(number));
-    room.on('message', (packet) => this.#hear(packet));
+    room.on('message', (packet) => this.#handle(packet));
   }
 
   /** @throws Error if `roomPort` is in use */
@@ -111,7 +111,7 @@ export class ComponentAudio implements CallAudio {
     this.#room.close();
   }
 
-  #hear(packet: Buffer): void {
+  #handle(packet: Buffer): void {
     // No call needs the audio.
     if (!this.#ticker.runs || isRtcp(packet)) return;
     const rtp = parseRtp(packet);

@@ -111,7 +111,7 @@ export class StreamConnection implements SipConnection {
     this.#listener = listener;
     socket.setNoDelay(true);
     socket.setKeepAlive(true, 30_000);
-    socket.on('data', (chunk: Buffer) => this.#hear(chunk));
+    socket.on('data', (chunk: Buffer) => this.#handle(chunk));
     socket.on('error', (error) => this.#lose(error));
     socket.on('close', () => this.#lose(new Error('The connection was closed by the remote peer')));
     this.#scheduleKeepAlive();
@@ -168,7 +168,7 @@ export class StreamConnection implements SipConnection {
     new Timer(1000, () => this.#socket.destroy());
   }
 
-  #hear(chunk: Buffer): void {
+  #handle(chunk: Buffer): void {
     if (this.#over) return;
     try {
       for (const streamFrame of this.#framing.push(chunk)) {

@@ -173,7 +173,7 @@ export class SipTransportAdapter implements Transport {
   #open(target: SipTarget): Promise<SipConnection> {
     const { registrar, ports, ca } = this.#options;
     const listener = {
-      onMessage: (bytes: Buffer, from: SipEndpoint) => this.#hear(bytes, from),
+      onMessage: (bytes: Buffer, from: SipEndpoint) => this.#handle(bytes, from),
       onLost: (error: Error) => this.#lost(error),
     };
     if (target.transport !== 'UDP') return StreamConnection.open(target, { host: registrar.host, ca }, listener);
@@ -192,7 +192,7 @@ export class SipTransportAdapter implements Transport {
   }
 
   /** Packets of other addresses are dropped without parsing. */
-  #hear(bytes: Buffer, from: SipEndpoint): void {
+  #handle(bytes: Buffer, from: SipEndpoint): void {
     if (!this.#targets.some(({ ip }) => ip === from.ip)) return;
     const message = readMessage(bytes);
     const via = message?.headers.find(({ name }) => name === 'via');

@@ -22,7 +22,7 @@ type Options = { api: Api; scope: Scope; name: FileName; stream: boolean; cannot
 export class Playback extends Store<{ now: PlaybackState }> {
   readonly #options: Options;
   readonly #ending = new AbortController();
-  #letGo: () => void = () => undefined;
+  #release: () => void = () => undefined;
   #openedAt = Number.NEGATIVE_INFINITY;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -54,15 +54,15 @@ export class Playback extends Store<{ now: PlaybackState }> {
   close(): void {
     this.#ending.abort();
     clearTimeout(this.#timer);
-    this.#letGo();
-    this.#letGo = () => undefined;
+    this.#release();
+    this.#release = () => undefined;
   }
 
   async #open(from: number): Promise<void> {
     const { api, scope, name, stream } = this.#options;
     const { signal } = this.#ending;
-    this.#letGo();
-    this.#letGo = () => undefined;
+    this.#release();
+    this.#release = () => undefined;
     this.#tell({ phase: 'opening', bytes: 0, all: undefined });
     try {
       if (stream) {
@@ -72,7 +72,7 @@ export class Playback extends Store<{ now: PlaybackState }> {
       }
       const { url, close } = await openFile(api, scope, name, signal, (bytes, all) => this.#tell({ phase: 'opening', bytes, all }));
       if (signal.aborted) return close();
-      this.#letGo = close;
+      this.#release = close;
       this.#openedAt = performance.now();
       this.#tell({ phase: 'ready', source: { url, authorization: undefined }, from });
     } catch (error) {

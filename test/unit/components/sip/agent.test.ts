@@ -133,7 +133,7 @@ test('an incoming call with pending admission is rejected at the end', async (t)
   const { agent, answers, send } = await setup(t, () => 'SIP/2.0 200 OK');
   await agent.report('registered');
   agent.admits = undefined;
-  const asked = agent.report('asked');
+  const asked = agent.report('admissionRequested');
   send(`INVITE sip:room@127.0.0.1 SIP/2.0
 Via: SIP/2.0/UDP 127.0.0.1:9;rport;branch=z9hG4bKcall
 From: <sip:42@127.0.0.1>;tag=far

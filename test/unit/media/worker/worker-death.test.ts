@@ -1,7 +1,7 @@
 // Worker death: reasons that rooms report, and which rooms are suspicious.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { hear, lastWordsOf } from '../../../../node/media/worker/last-words.ts';
+import { lastWordsOf, recordLastPacket } from '../../../../node/media/worker/last-words.ts';
 import { crashReason, isSuspicious, type WorkerDeath } from '../../../../node/media/worker/worker-death.ts';
 
 const died: WorkerDeath = { orderly: false, hung: false, lastPacket: undefined };
@@ -30,9 +30,9 @@ test('a room lost with its node is no suspect', () => {
 });
 
 test('the last packet is returned once, to the worker that had the transport', () => {
-  hear('(stderr) last packet: transport 3f9b-1 handling');
-  hear('(stderr) last packet: transport 3f9b-2 handled');
-  hear('(stderr) Association::HandleReceivedCookieEchoChunk() | failed assertion');
+  recordLastPacket('(stderr) last packet: transport 3f9b-1 handling');
+  recordLastPacket('(stderr) last packet: transport 3f9b-2 handled');
+  recordLastPacket('(stderr) Association::HandleReceivedCookieEchoChunk() | failed assertion');
   assert.equal(lastWordsOf(new Map([['3f9b-3', 'r']])), undefined);
   const transports = new Map([
     ['3f9b-1', 'a'],

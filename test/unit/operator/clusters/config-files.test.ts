@@ -31,7 +31,7 @@ function problemsOf(changes: Record<string, SecretData | undefined>, cluster = r
   return found.problems;
 }
 
-function inForce({ config, secrets }: ConfigFiles) {
+function settingsOf({ config, secrets }: ConfigFiles) {
   const layers = [config, secrets].map(({ path, text }) => {
     const layer = fileLayer(path, Buffer.from(text));
     assert.deepEqual(layer.errors, []);
@@ -43,7 +43,7 @@ function inForce({ config, secrets }: ConfigFiles) {
 }
 
 test('a node that reads the files gets the settings of the spec and its Secrets', () => {
-  const settings = inForce(filesOf());
+  const settings = settingsOf(filesOf());
   assert.deepEqual(settings.apiTokens, [
     { name: 'admin', token: 'token-of-the-admin', scope: 'admin' },
     { name: 'dashboard.read', token: 'token-that-reads', scope: 'read' },
@@ -75,9 +75,9 @@ test('a node that reads the files gets the settings of the spec and its Secrets'
 });
 
 test('an empty spec gives the defaults, with webhooks to private addresses off', () => {
-  const settings = inForce(filesOf(testCluster()));
+  const settings = settingsOf(filesOf(testCluster()));
   assert.equal(settings.webhooks.allowPrivate, false);
-  const open = inForce(filesOf(testCluster({ config: { allowPrivateAddresses: true } })));
+  const open = settingsOf(filesOf(testCluster({ config: { allowPrivateAddresses: true } })));
   assert.deepEqual([open.allowPrivateAddresses, open.webhooks.allowPrivate], [true, true]);
   assert.equal(settings.roomDefaults.peerDisconnectedTimeout, 120);
   assert.deepEqual(settings.iceServers, []);
@@ -128,7 +128,7 @@ test('a new key is distributed before it signs, and the old key is kept afterwar
 
 test('strings that YAML could read as other types stay strings', () => {
   const data = { current: '0123456789', previous: 'true' };
-  assert.deepEqual(inForce(filesOf(rich, factsWith({ 'media-secret-keys': data }))).secretKeys, ['0123456789', 'true']);
+  assert.deepEqual(settingsOf(filesOf(rich, factsWith({ 'media-secret-keys': data }))).secretKeys, ['0123456789', 'true']);
 });
 
 for (const [name, field, keys] of [
