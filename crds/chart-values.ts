@@ -46,10 +46,10 @@ const chartValuesSchema = z.object({
     podAnnotations: annotations.meta({ description: 'Annotations of the pod.' }),
     nodeSelector: labels.meta({ description: 'As in a Pod.' }),
     tolerations: z.array(embeddedKubernetesType('As in a Pod.')).meta({ description: 'As in a Pod.' }),
-    affinity: embeddedKubernetesType('As in a Pod.'),
-    topologySpreadConstraints: z
-      .array(embeddedKubernetesType('As in a Pod.'))
-      .meta({ description: 'As in a Pod. With highAvailability and none: over zones, then over Kubernetes nodes.' }),
+    affinity: embeddedKubernetesType(
+      'As in a Pod. With highAvailability, and if topologySpreadConstraints is empty too: operators prefer different Kubernetes nodes and zones.',
+    ),
+    topologySpreadConstraints: z.array(embeddedKubernetesType('As in a Pod.')).meta({ description: 'As in a Pod.' }),
     networkPolicy: z.object({
       enabled: z.boolean().meta({
         description:

@@ -77,6 +77,25 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- toYaml $tolerations -}}
 {{- end -}}
 
+{{/*
+Affinity of the operator: with highAvailability its pods avoid the Kubernetes node and zone of each other. Topology spread constraints would
+have no effect where a Kubernetes node lacks the label of a zone, because the scheduler then ignores all of them.
+*/}}
+{{- define "mediarooms.operatorAffinity" -}}
+{{- $affinity := .Values.operator.affinity -}}
+{{- if and .Values.operator.highAvailability (not $affinity) (not .Values.operator.topologySpreadConstraints) -}}
+{{- $selector := dict "matchLabels" (include "mediarooms.selector" . | fromYaml) -}}
+{{- $terms := list -}}
+{{- range $key, $weight := dict "kubernetes.io/hostname" 100 "topology.kubernetes.io/zone" 50 -}}
+{{- /* Pods of the previous version must not keep those of the next from spreading. */ -}}
+{{- $term := dict "topologyKey" $key "labelSelector" $selector "matchLabelKeys" (list "pod-template-hash") -}}
+{{- $terms = append $terms (dict "weight" $weight "podAffinityTerm" $term) -}}
+{{- end -}}
+{{- $affinity = dict "podAntiAffinity" (dict "preferredDuringSchedulingIgnoredDuringExecution" $terms) -}}
+{{- end -}}
+{{- toYaml $affinity -}}
+{{- end -}}
+
 {{/* Security contexts required by Pod Security "restricted". */}}
 {{- define "mediarooms.podSecurity" -}}
 runAsNonRoot: true

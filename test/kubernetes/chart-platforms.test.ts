@@ -33,6 +33,9 @@ type PodSpec = {
   volumes?: { name: string; emptyDir?: { sizeLimit?: string } }[];
   tolerations?: { key?: string; tolerationSeconds?: number }[];
   topologySpreadConstraints?: { topologyKey: string }[];
+  affinity?: {
+    podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: { weight: number; podAffinityTerm: { topologyKey: string } }[] };
+  };
 };
 type Rendered = { objects: ChartObject[]; pods: Record<string, PodSpec>; cluster: ReturnType<typeof testCluster> };
 
@@ -133,11 +136,20 @@ test('HTTP is open to the load balancers and controllers of the platforms that a
 
 test('with zones.yaml operators and media nodes spread over zones and Kubernetes nodes', () => {
   const { operator, node } = of('zones').pods;
-  for (const spec of [operator, node])
-    assert.deepEqual(
-      spec?.topologySpreadConstraints?.map(({ topologyKey }) => topologyKey),
-      ['topology.kubernetes.io/zone', 'kubernetes.io/hostname'],
-    );
+  assert.deepEqual(
+    node?.topologySpreadConstraints?.map(({ topologyKey }) => topologyKey),
+    ['topology.kubernetes.io/zone', 'kubernetes.io/hostname'],
+  );
+  assert.deepEqual(
+    operator?.affinity?.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution.map(({ weight, podAffinityTerm }) => [
+      podAffinityTerm.topologyKey,
+      weight,
+    ]),
+    [
+      ['kubernetes.io/hostname', 100],
+      ['topology.kubernetes.io/zone', 50],
+    ],
+  );
 });
 
 test('highAvailability runs two operators with a budget, which a lost Kubernetes node delays by 30 s', () => {
