@@ -140,7 +140,7 @@ export function chooseLayers(args) {
 
 /**
  * @param {string} folder
- * @param {readonly string[]} filters parts of paths; a file matches if its path contains one of them
+ * @param {readonly string[]} filters parts of paths in the repository; a file matches if its path contains one of them
  * @returns {string[]} its test files, including subfolders, sorted
  */
 export function testFiles(folder, filters) {
@@ -148,7 +148,8 @@ export function testFiles(folder, filters) {
   const files = readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) return entry.name === 'node_modules' ? [] : testFiles(path, filters);
-    const counts = entry.name.endsWith('.test.ts') && (filters.length === 0 || filters.some((filter) => path.includes(filter)));
+    const counts =
+      entry.name.endsWith('.test.ts') && (filters.length === 0 || filters.some((filter) => relative(root, path).includes(filter)));
     return counts ? [path] : [];
   });
   return files.sort();
