@@ -1,4 +1,5 @@
-// Watched namespaces that are deleted and created again, and a kind whose CRD is deleted, with the permissions of the chart.
+// Watched namespaces that are deleted and created again, and a kind whose CRD is deleted, with the permissions of the chart. Most of
+// its time is that after which the operator counts a namespace or a kind as lost.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { definitions } from '../../crds/crd-manifests.ts';
@@ -58,22 +59,7 @@ test('the deletion of a watched namespace is not blocked by its Rooms and affect
   assert.equal((await health()).status, 200);
 });
 
-test('an operator starts without a watched namespace that was deleted, and manages it when it exists again', async () => {
-  await fixture.operator.stop();
-  fixture.operator = start();
-  await fixture.operator.says(/"namespaces":\["team","bare"\],"msg":"no access to namespaces, continuing without them"/, 110_000);
-  await fixture.operator.says(/started leading/);
-  await fixture.makeRoom('restarted');
-  assert.equal((await health()).status, 200);
-  await server.apply(namespaceOf('team'));
-  await server.apply(permissions.filter(({ metadata }) => metadata.namespace !== 'bare'));
-  await makeAll('team');
-});
-
 test('a kind that cannot be watched any more turns /healthz red within a minute', async () => {
-  // The operator of the previous test ended with it.
-  fixture.operator = start();
-  await fixture.operator.says(/started leading/, 110_000);
   await fixture.kubectl('delete', 'crd', 'httproutes.gateway.networking.k8s.io', '--timeout=60s');
   let found = { status: 0, text: '' };
   await eventually(
@@ -85,4 +71,16 @@ test('a kind that cannot be watched any more turns /healthz red within a minute'
     { within: 60_000, every: 500 },
   );
   assert.match(found.text, /\[-\]watches failed: httproutes cannot be watched: /);
+});
+
+test('an operator starts without a watched namespace that was deleted, and manages it when it exists again', async () => {
+  await fixture.operator.stop();
+  fixture.operator = start();
+  await fixture.operator.says(/"namespaces":\["team","bare"\],"msg":"no access to namespaces, continuing without them"/, 110_000);
+  await fixture.operator.says(/started leading/);
+  await fixture.makeRoom('restarted');
+  assert.equal((await health()).status, 200);
+  await server.apply(namespaceOf('team'));
+  await server.apply(permissions.filter(({ metadata }) => metadata.namespace !== 'bare'));
+  await makeAll('team');
 });
