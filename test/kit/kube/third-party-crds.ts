@@ -46,7 +46,7 @@ export const monitoringDefinitions = [
             port: text,
             path: text,
             interval: text,
-            relabelings: listOf(object({ sourceLabels: listOf(text), targetLabel: text })),
+            relabelings: listOf(object({ sourceLabels: listOf(text), targetLabel: text, replacement: text })),
           }),
         ),
       },
