@@ -39,6 +39,13 @@ const chartValuesSchema = z.object({
       .string()
       .regex(/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/)
       .meta({ description: 'DNS domain of the Kubernetes cluster.' }),
+    traces: z.strictObject({
+      endpoint: z
+        .string()
+        .regex(/^(https?:\/\/[^\s/@?#]+(\/[^\s@?#]*)?)?$/)
+        .meta({ description: 'Collector of OpenTelemetry (OTLP over HTTP), for example http://collector:4318/v1/traces; none if empty.' }),
+      samplePercent: z.int().min(0).max(100).meta({ description: 'Share of changes of Rooms that are traced.' }),
+    }),
     logLevel: z.enum(['error', 'warning', 'info', 'debug']).meta({ description: 'Log level.' }),
     resources: embeddedKubernetesType('Resources of the container.'),
     priorityClassName: z.string().meta({ description: 'PriorityClass of the pod.' }),

@@ -1,4 +1,5 @@
 // Composition of stores and controllers: routes changes of stored objects to the controllers.
+import type { Tracer } from '../tracing/spans.ts';
 import { ClusterController } from './clusters/controller.ts';
 import type { OperatorConfig } from './config.ts';
 import type { KubeClient } from './kube/client.ts';
@@ -25,6 +26,7 @@ export type ComposeOptions = {
   claims?: Pick<NamespaceClaims, 'conflict' | 'retryMs'>;
   log: Log;
   metrics: OperatorMetrics;
+  tracer?: Tracer;
   /** Creates the clients of nodes. */
   connect?: ConnectNode;
 };
@@ -75,6 +77,8 @@ export async function assemble(options: ComposeOptions): Promise<AssembledOperat
     recorder,
     log,
     metrics,
+    ...(options.tracer && { tracer: options.tracer }),
+    samplePercent: config.traces.samplePercent,
     workers: roomWorkers,
     connect,
   });

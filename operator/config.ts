@@ -41,6 +41,8 @@ export const variables = {
   OPERATOR_API_TIMEOUT: ['10000', 'Timeout of a request to the API server in milliseconds.'],
   OPERATOR_IP: ['::', 'Address of /metrics, /healthz and /readyz; `::` is every IPv4 and IPv6 address.'],
   OPERATOR_PORT: ['8081', 'Port of OPERATOR_IP; 0 selects any free port.'],
+  OPERATOR_TRACES_ENDPOINT: ['none', 'Collector of OpenTelemetry (OTLP over HTTP), for example http://collector:4318/v1/traces.'],
+  OPERATOR_TRACES_SAMPLE_PERCENT: ['10', 'Share of changes of Rooms that are traced.'],
   OPERATOR_LOG_LEVEL: ['info', '`error`, `warning`, `info` or `debug`.'],
   OPERATOR_STRUCTURED_LOGGING: ['true', 'Log JSON lines instead of text.'],
   KUBECONFIG: ["none: the Pod's service account", 'Path of a kubeconfig; `--kubeconfig` wins.'],
@@ -95,6 +97,10 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env, args: r
     apiTimeout: reader.integer('OPERATOR_API_TIMEOUT', 100, 300_000),
     ip: reader.matching('OPERATOR_IP', /^[0-9a-fA-F.:]{2,45}$/, 'an IP address'),
     port: reader.integer('OPERATOR_PORT', 0, 65_535),
+    traces: {
+      endpoint: reader.collector('OPERATOR_TRACES_ENDPOINT'),
+      samplePercent: reader.integer('OPERATOR_TRACES_SAMPLE_PERCENT', 0, 100),
+    },
     logLevel: reader.oneOf('OPERATOR_LOG_LEVEL', Object.keys(logLevels) as LogLevel[]),
     structuredLogging: reader.flag('OPERATOR_STRUCTURED_LOGGING'),
     kubeconfig: given.kubeconfig ?? reader.text('KUBECONFIG'),
@@ -171,6 +177,16 @@ class Reader {
   matching(name: Variable, pattern: RegExp, expected: string, standard: string = variables[name][0]): string {
     const text = this.text(name) ?? standard;
     if (!pattern.test(text)) this.#wrong(name, expected, text);
+    return text;
+  }
+
+  /** @returns undefined without a collector */
+  collector(name: Variable): string | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const url = URL.parse(text);
+    const valid = url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' && url.search === '';
+    if (!valid) this.#wrong(name, 'the http or https URL of a collector', text);
     return text;
   }
 

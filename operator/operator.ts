@@ -1,5 +1,6 @@
 // Operator: composes all parts from a configuration and runs until shutdown or loss of the Lease.
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { OtlpTracer } from '../tracing/otlp-tracer.ts';
 import { assemble } from './assemble.ts';
 import { type OperatorConfig, version } from './config.ts';
 import { ensureCrds } from './crds/ensure-crds.ts';
@@ -23,12 +24,15 @@ const clusterWide = { namespace: 'kube-system', name: 'mediarooms-operator-clust
 const syncTimeoutMs = 120_000;
 /** Timeout for running reconciles at shutdown. */
 const endTimeoutMs = 20_000;
+/** Timeout for the last spans. */
+const flushTimeoutMs = 2_000;
 
 export class Operator {
   readonly #config: OperatorConfig;
   readonly #log: Log;
   readonly #ending = new AbortController();
   readonly #metrics = new OperatorMetrics();
+  #tracer: OtlpTracer | undefined;
   #stores: Stores | undefined;
   #elector: LeaderElector | undefined;
   #health: HealthServer | undefined;
@@ -51,6 +55,7 @@ export class Operator {
   /** @returns undefined after a requested shutdown, otherwise the reason as a message */
   async run(): Promise<string | undefined> {
     const { ip, port } = this.#config;
+    this.#tracer = await this.#startTracing();
     const client = await connect(this.#config, this.#log, this.#metrics);
     this.#health = await HealthServer.start({
       ip,
@@ -70,6 +75,7 @@ export class Operator {
       this.#ending.abort(new Error('the operator is shutting down'));
       await this.#health.close();
       await client.close();
+      await this.#tracer?.close(flushTimeoutMs);
     }
   }
 
@@ -93,7 +99,14 @@ export class Operator {
     const reference = await ownReplicaSet(client, namespace, identity);
     const owner = reference && { namespace, reference };
     const claims = new NamespaceClaims({ client: writing, installation, leaseMs, owner, log: this.#log });
-    const { stores, rooms, clusters } = await assemble({ ...common, reading, writing, recorder, claims });
+    const { stores, rooms, clusters } = await assemble({
+      ...common,
+      ...(this.#tracer && { tracer: this.#tracer }),
+      reading,
+      writing,
+      recorder,
+      claims,
+    });
     this.#stores = stores;
     const running = stores.run(signal);
     await stores.whenSynced(AbortSignal.any([signal, AbortSignal.timeout(syncTimeoutMs)]));
@@ -141,6 +154,19 @@ export class Operator {
     this.#metrics.leading(place.name, false);
     const why = await within(endTimeoutMs, signal, elector.run(signal, lead));
     return why === 'lost' ? 'the Lease was lost' : undefined;
+  }
+
+  /** The libraries are loaded only with a collector. */
+  async #startTracing(): Promise<OtlpTracer | undefined> {
+    const { traces, identity } = this.#config;
+    if (traces.endpoint === undefined) return undefined;
+    const { OtlpTracer } = await import('../tracing/otlp-tracer.ts');
+    const tracer = new OtlpTracer({
+      ...{ endpoint: traces.endpoint, samplePercent: traces.samplePercent, service: 'mediarooms-operator', instance: identity, version },
+      failed: (error) => this.#log.warn({ err: error }, 'could not export spans'),
+    });
+    this.#metrics.spans(() => tracer.counters());
+    return tracer;
   }
 
   #recorder(client: KubeClient): EventRecorder {

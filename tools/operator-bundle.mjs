@@ -13,7 +13,7 @@ export async function ensureOperator() {
   await ensureBuild({
     name: 'the operator',
     recipe,
-    sources: ['operator', 'api', 'crds', 'package.json', recipe],
+    sources: ['operator', 'api', 'crds', 'tracing', 'package.json', recipe],
     output: 'operator/dist',
     command: [recipe],
     script: `node ${recipe}`,

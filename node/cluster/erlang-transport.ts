@@ -1,9 +1,9 @@
 // Erlang transport: ClusterTransport over Erlang distribution. Messages go to the process `svc` of other nodes, with JSON in binaries.
 import { z } from 'zod';
 import { type ErrorCode, errorCatalogue, ServiceError, toServiceError } from '../../api/errors.ts';
+import { noTracer, type Tracer } from '../../tracing/spans.ts';
 import type { Log } from '../common/log.ts';
 import { type CurrentRequest, currentRequestId, currentSpan, isRequestId, withRequest } from '../common/request-context.ts';
-import { noTracer, type Tracer } from '../common/tracing.ts';
 import type { ClusterTransport, NodeMessageHandler, NodeName, NodeRequestHandler, TransportListener } from './cluster-transport.ts';
 import { CallError } from './erlang/calls.ts';
 import { connectionLimits } from './erlang/connection.ts';

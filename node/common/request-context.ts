@@ -1,6 +1,6 @@
 // Request context: AsyncLocalStorage with the id of the current request, for every log line on every node, and its span.
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Span } from './tracing.ts';
+import type { Span } from '../../tracing/spans.ts';
 
 export type CurrentRequest = { requestId: string | undefined; span: Span | undefined };
 

@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import type { RoomEvent } from '../../api/events.ts';
 import { nodeMetrics } from '../../api/metrics.ts';
+import type { Tracer } from '../../tracing/spans.ts';
 import type { FeatureContext } from '../common/feature-context.ts';
-import type { Tracer } from '../common/tracing.ts';
 import type { ReloadableConfigView } from '../config/reloadable-config.ts';
 import { EventLog } from './event-log.ts';
 import { WebhookStore } from './webhooks/store.ts';

@@ -1,7 +1,7 @@
 // Tracing of a node: without a collector nothing is loaded, and every span is undefined.
 import { nodeMetrics } from '../../api/metrics.ts';
+import { noTracer, type Tracer } from '../../tracing/spans.ts';
 import type { FeatureContext } from '../common/feature-context.ts';
-import { noTracer, type Tracer } from '../common/tracing.ts';
 
 /** Milliseconds in which the last spans are exported at the end of the node. */
 const flushTimeoutMs = 2_000;
@@ -19,8 +19,9 @@ export async function createTracing({ config, metrics, closers, log, node, versi
     metrics.collect(nodeMetrics.traces, () => ({ exported: 0, dropped: 0 }));
     return noTracer;
   }
-  const { OtlpTracer } = await import('./otlp-tracer.ts');
-  const tracer = new OtlpTracer({ endpoint, samplePercent, service: 'mediarooms', instance: node, version, log });
+  const { OtlpTracer } = await import('../../tracing/otlp-tracer.ts');
+  const failed = (err: Error | undefined) => log.warn({ err }, 'could not export spans');
+  const tracer = new OtlpTracer({ endpoint, samplePercent, service: 'mediarooms', instance: node, version, failed });
   metrics.collect(nodeMetrics.traces, () => tracer.counters());
   closers.add('files', (ending) => tracer.close(ending.timeout(flushTimeoutMs)));
   return tracer;

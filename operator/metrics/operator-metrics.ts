@@ -176,6 +176,15 @@ export class OperatorMetrics implements QueueObserver, ControllerObserver, Refle
     for (const counter of [this.#errors, this.#terminal, this.#panics, this.#timeouts]) counter.inc({ controller }, 0);
   }
 
+  /** Spans since the start, if traces are sent. */
+  spans(read: () => { exported: number; dropped: number }): void {
+    const each = (name: 'exported' | 'dropped') => () => [[{}, read()[name]] as const];
+    const help = 'Spans that the collector accepted.';
+    this.#sampled({ name: 'mediarooms_operator_spans_exported', help, labels: [], read: each('exported') });
+    const lost = 'Spans that were lost, because the collector was slow or did not accept them.';
+    this.#sampled({ name: 'mediarooms_operator_spans_dropped', help: lost, labels: [], read: each('dropped') });
+  }
+
   #addQueues(): void {
     const each = (value: (queue: QueueStats) => number) => () => this.#queues.map((queue) => [labelsOf(queue.name), value(queue)] as const);
     const seconds = (times: readonly number[], all: (...times: number[]) => number) => all(0, ...times) / 1000;

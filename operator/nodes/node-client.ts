@@ -1,6 +1,7 @@
 // REST client of one media node: operations of the contract, with timeouts, validation of responses and backoff after failures.
 import type { z } from 'zod';
 import { requestPath } from '../../api/core/request-path.ts';
+import { traceparentHeader } from '../../api/core/traceparent.ts';
 import { operations } from '../../api/operations/table.ts';
 import type { NamesIn } from '../../api/parameters.ts';
 import type { Permissions } from '../../api/peer.ts';
@@ -9,6 +10,7 @@ import { Deadline } from '../kube/http/deadline.ts';
 import { Semaphore } from '../kube/http/semaphore.ts';
 import { boundedText } from './bounded-text.ts';
 import { clientError, NodeError } from './node-error.ts';
+import { currentTraceparent } from './request-trace.ts';
 import {
   type ClusterNodeView,
   type ComponentRequest,
@@ -258,6 +260,7 @@ export class NodeClient {
     const { method, path, body } = request;
     const url = this.url + path;
     const text = body === undefined ? undefined : JSON.stringify(body);
+    const traceparent = currentTraceparent();
     try {
       const response = await fetch(url, {
         method,
@@ -266,6 +269,7 @@ export class NodeClient {
         headers: {
           authorization: this.signed ? signedRequest({ token, method, url, body: text ?? '' }) : `Bearer ${token}`,
           accept: 'application/json',
+          ...(traceparent !== undefined && { [traceparentHeader]: traceparent }),
           ...(text !== undefined && { 'content-type': 'application/json' }),
         },
         ...(text !== undefined && { body: text }),

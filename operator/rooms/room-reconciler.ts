@@ -1,6 +1,7 @@
 // Reconciler of one Room: observes, decides and acts until no action is left.
 import { roomStatusSchema } from '../../crds/room.ts';
 import type { RoomStatus } from '../../crds/types.ts';
+import { noTracer, type Tracer } from '../../tracing/spans.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Reconciled } from '../kube/controller.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
@@ -11,7 +12,8 @@ import type { Reflector } from '../kube/reflector.ts';
 import { applyStatus } from '../kube/status-writer.ts';
 import type { Log } from '../log.ts';
 import type { NodeClient } from '../nodes/node-client.ts';
-import { isUnavailable } from '../nodes/node-error.ts';
+import { isUnavailable, NodeError } from '../nodes/node-error.ts';
+import { traceOfRoom, withTraceparent } from '../nodes/request-trace.ts';
 import type { NodeRoom } from '../nodes/schemas.ts';
 import type { MediaCluster, Room } from '../objects.ts';
 import { type ActContext, act, type NodeAction, relocateRoom } from './act.ts';
@@ -46,6 +48,9 @@ export type RoomDeps = {
   access: ClusterAccess;
   recorder: Pick<EventRecorder, 'emit'>;
   log: Log;
+  tracer?: Tracer;
+  /** Share of changes of Rooms that are traced. */
+  samplePercent?: number;
   /** Wall clock in milliseconds since 1970. */
   now?: () => number;
 };
@@ -208,14 +213,27 @@ export class RoomReconciler {
 
   async #act({ observed, memory, context, stamp }: Pass, action: NodeAction): Promise<Observed> {
     if (!context) throw new Error('A node action needs a MediaCluster');
+    const { metadata } = observed.room;
+    const { tracer = noTracer, samplePercent = 0 } = this.#options;
+    const span = tracer.start(`Room ${action.type}`, 'internal', {
+      parent: traceOfRoom(observed.room, samplePercent),
+      attributes: {
+        'k8s.namespace.name': metadata.namespace ?? '',
+        'mediarooms.room.id': observed.roomId,
+        'k8s.object.name': metadata.name,
+      },
+    });
     try {
-      const after = await act(context, observed, action);
+      const after = await withTraceparent(span?.traceparent, () => act(context, observed, action));
       memory.remember(observed, after, stamp, performance.now());
       return after;
     } catch (error) {
       // An aborted request may still take effect.
       if (action.type === 'create' && isUnavailable(error)) memory.createPendingUntil = performance.now() + createPendingMs;
+      span?.fail(error instanceof NodeError ? error.code : 'error');
       throw error;
+    } finally {
+      span?.end();
     }
   }
 

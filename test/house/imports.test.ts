@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { importsOf, type SourceFile, sourceFiles } from './source-files.ts';
 
-const files = sourceFiles(['api', 'node', 'packages', 'operator', 'crds', 'tools']);
+const files = sourceFiles(['api', 'node', 'packages', 'operator', 'crds', 'tracing', 'tools']);
 
 /** Independent folders under node/: they may only meet in rooms/ and in the composition (files directly under node/). */
 const siblings = ['media', 'components', 'storage', 'cluster', 'signaling', 'http', 'events', 'metrics', 'tracing', 'turn'];
@@ -27,7 +27,7 @@ const homes: readonly (readonly [library: string, places: readonly RegExp[]])[] 
   ['mediasoup', [/^node\/media\//]],
   ['express', [/^node\/http\//]],
   ['ws', [/^node\/signaling\//, /^node\/cluster\/proxy/]],
-  ['@opentelemetry', [/^(node|operator)\/tracing\//]],
+  ['@opentelemetry', [/^tracing\//]],
   ['prom-client', [/^(node|operator)\/metrics\//]],
   ['@aws-sdk/client-s3', [/^node\/storage\//]],
   ['@kubernetes/client-node', [/^operator\/kube\//]],

@@ -13,7 +13,9 @@ export type SourceFile = {
   imports: string[];
 };
 
-export function sourceFiles(folders: readonly string[] = ['api', 'node', 'packages', 'operator', 'crds', 'tools', 'test']): SourceFile[] {
+export function sourceFiles(
+  folders: readonly string[] = ['api', 'node', 'packages', 'operator', 'crds', 'tracing', 'tools', 'test'],
+): SourceFile[] {
   return folders.flatMap((folder) => walk(join(root, folder))).map(read);
 }
 

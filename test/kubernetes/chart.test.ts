@@ -43,6 +43,7 @@ const valueSets: Record<string, Values> = {
       highAvailability: true,
       networkPolicy: { enabled: true, apiServerPorts: [16_443] },
       clusterDomain: 'k8s.example',
+      traces: { endpoint: 'http://collector.example:4318/v1/traces', samplePercent: 100 },
       logLevel: 'debug',
       resources: { limits: { cpu: 1, memory: '1Gi' } },
       priorityClassName: 'system-cluster-critical',

@@ -1,13 +1,24 @@
-// Health of Rooms and MediaClusters: what Flux (kstatus) and Argo CD conclude, on a real API server with operator and nodes.
+// Health of Rooms and MediaClusters: what Flux (kstatus), Argo CD, the alerts and traces show, on a real API server with operator and nodes.
 import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { parseTraceparent } from '../../api/core/traceparent.ts';
+import { traceOfRoom } from '../../operator/nodes/request-trace.ts';
 import { eventually } from '../kit/eventually.ts';
 import { argoHealthOf } from '../kit/kube/argo-health.ts';
 import { smallCluster, startOperatorFixture } from '../kit/kube/cluster-fixture.ts';
 import { type Kstatus, kstatusOf } from '../kit/kube/kstatus.ts';
 import { condition, room } from '../kit/kube/read-objects.ts';
+import { OtlpReceiver } from '../kit/otlp-receiver.ts';
+import { Prometheus } from '../kit/processes/prometheus.ts';
+import { tempFolder } from '../kit/temp-folder.ts';
 
-const fixture = await startOperatorFixture({ after });
+const collector = await OtlpReceiver.start({ after });
+const fixture = await startOperatorFixture(
+  { after },
+  { operator: { env: { OPERATOR_TRACES_ENDPOINT: collector.url, OPERATOR_TRACES_SAMPLE_PERCENT: '100' } } },
+);
 const { server, kubectl } = fixture;
 
 /** The health in Argo CD for a result of kstatus. */
@@ -34,7 +45,8 @@ describe('kstatus', () => {
   });
 
   it('of a MediaCluster is InProgress until all its nodes are ready, then Current', async () => {
-    await server.apply([smallCluster('media'), room('early')]);
+    const podTemplate = { extraEnv: [{ name: 'SVC_TRACES_ENDPOINT', value: collector.url }] };
+    await server.apply([smallCluster('media', { podTemplate }), room('early')]);
     const creating = await fixture.waitFor('mediaClusters', 'media', (each) => condition(each, 'Reconciling') !== undefined);
     assert.deepEqual([kstatusOf(creating), condition(creating, 'Ready').status], ['InProgress', 'False']);
     assert.equal(await waitUntil('mediaClusters', 'media', 'Current'), 'Ready=True/NodesReady');
@@ -86,3 +98,40 @@ describe('kstatus', () => {
     await eventually('the Room is deleted', async () => (await fixture.get('rooms', 'early')) === undefined);
   });
 });
+
+describe('traces', () => {
+  it('of a Room contain the action of the operator and the request at the node', async () => {
+    const traced = await fixture.makeRoom('traced', { clusterRef: { name: 'media' } });
+    const { traceId = '' } = parseTraceparent(traceOfRoom(traced as Parameters<typeof traceOfRoom>[0], 100)) ?? {};
+    const [action, request] = await collector.trace(traceId, ['Room create', 'POST /room']);
+    assert.deepEqual([action.service, request.service, request.parentSpanId], ['mediarooms-operator', 'mediarooms', action.spanId]);
+  });
+});
+
+describe('alerts', () => {
+  it('of the chart fire in Prometheus once an operator and a node have ended', async (t) => {
+    const { podIP } = fixture.runner.pod('media-0').status ?? {};
+    const jobs = { mediarooms: [`${podIP}:9568`], 'mediarooms-operator': [new URL(fixture.operator.url ?? '').host] };
+    const prometheus = await Prometheus.start(t, jobs, [rulesWithoutDelay(tempFolder(t))]);
+    const sees = async (expression: string, expected: string[]) => {
+      const check = async () => (await prometheus.query(expression)).map(({ labels: { alertname = '' } }) => alertname).sort();
+      await eventually(`${expression} is ${expected}`, async () => (await check()).join() === expected.join(), { every: 200 });
+    };
+    await sees('label_replace(min(leader_election_master_status) == 1 and min(up) == 1, "alertname", "none", "", "")', ['none']);
+    // Others may fire for a moment, because nothing delays them.
+    const firing = 'ALERTS{alertstate="firing",alertname=~"MediaroomsOperatorDown|MediaroomsNodeDown"}';
+    await sees(firing, []);
+    await fixture.operator.stop();
+    await sees(firing, ['MediaroomsOperatorDown']);
+    await kubectl('delete', 'pod', 'media-0', '--force', '--grace-period=0');
+    await sees(firing, ['MediaroomsNodeDown', 'MediaroomsOperatorDown']);
+  });
+});
+
+/** The rules of the chart; a `for` would make the test wait that long. */
+function rulesWithoutDelay(folder: string): string {
+  const file = join(folder, 'rules.yaml');
+  const rules = readFileSync(join(import.meta.dirname, '../../helm/files/alert-rules.yaml'), 'utf8');
+  writeFileSync(file, rules.replaceAll(/^ +for: .*\n/gm, ''));
+  return file;
+}

@@ -12,7 +12,7 @@ import { lastError } from '../packages.mjs';
  * @property {string} commitArgument build argument for the git commit
  */
 
-const common = ['package.json', 'package-lock.json', 'tsconfig.json', 'LICENSE', '.dockerignore', 'api', 'crds'];
+const common = ['package.json', 'package-lock.json', 'tsconfig.json', 'LICENSE', '.dockerignore', 'api', 'crds', 'tracing'];
 
 /** @type {readonly Image[]} */
 export const images = [

@@ -77,7 +77,7 @@ export const layers = [
     name: 'kubernetes',
     worker: true,
     operator: true,
-    packages: [...aptPackages.browser, ...aptPackages.gitops],
+    packages: [...aptPackages.browser, ...aptPackages.metrics, ...aptPackages.gitops],
     programs: [...controlPlanePrograms, 'helm', 'versitygw'],
     // These files wait for leases, probes and lost hosts most of the time.
     cores: 0.4,

@@ -1,5 +1,5 @@
 // First frames: one span for the first frame of each direction and media kind of a peer, from its join on.
-import type { Span } from '../../common/tracing.ts';
+import type { Span } from '../../../tracing/spans.ts';
 import type { PeerMediaListener } from '../interfaces.ts';
 
 /** `join`: the span of the join. */

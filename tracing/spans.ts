@@ -1,4 +1,4 @@
-// Tracing: spans as the features of a node see them. node/tracing implements them; without a collector nothing is created.
+// Spans as node and operator see them. otlp-tracer.ts implements them; without a collector it is not loaded, and no span exists.
 
 export type SpanKind = 'server' | 'client' | 'internal';
 /** Ids, numbers and names only: never tokens, URLs with paths, metadata or messages of users. */

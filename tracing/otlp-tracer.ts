@@ -11,10 +11,9 @@ import {
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { AlwaysOnSampler, BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
-import { parseTraceparent, traceparentOf } from '../../api/core/traceparent.ts';
-import type { Log } from '../common/log.ts';
-import type { Attributes, Span, SpanKind, SpanOptions, Tracer } from '../common/tracing.ts';
+import { parseTraceparent, traceparentOf } from '../api/core/traceparent.ts';
 import { SpanQueue } from './span-queue.ts';
+import type { Attributes, Span, SpanKind, SpanOptions, Tracer } from './spans.ts';
 
 /** Pending spans; further ones are dropped and counted. */
 const maxPendingSpans = 4_096;
@@ -34,7 +33,8 @@ export type OtlpTracerOptions = {
   service: string;
   instance: string;
   version: string;
-  log: Log;
+  /** The collector did not accept spans. */
+  failed: (error: Error | undefined) => void;
   random?: () => number;
 };
 
@@ -44,11 +44,11 @@ export class OtlpTracer implements Tracer {
   readonly #begin: BeginSpan;
   readonly #sampled: () => boolean;
 
-  constructor({ endpoint, samplePercent, service, instance, version, log, random = Math.random }: OtlpTracerOptions) {
+  constructor({ endpoint, samplePercent, service, instance, version, failed, random = Math.random }: OtlpTracerOptions) {
     this.#queue = new SpanQueue({
       exporter: new OTLPTraceExporter({ url: endpoint, timeoutMillis: exportTimeoutMs }),
       maxPending: maxPendingSpans,
-      failed: (error) => log.warn({ err: error }, 'could not export spans'),
+      failed,
       process: (exporter) =>
         new BatchSpanProcessor(exporter, {
           maxQueueSize: maxPendingSpans,
