@@ -36,7 +36,7 @@ export const roomFinalizer = 'mediarooms.dev/room';
 /** More than any Room needs. A Room that is not settled after this many steps is requeued with backoff. */
 const maxSteps = 25;
 const conflictMs = 50;
-const maxOrphans = 10_000;
+const maxReleased = 10_000;
 
 /** Collaborators of the reconciler. */
 export type RoomDeps = {
@@ -72,8 +72,11 @@ export class RoomReconciler {
   /** Requests of the previous leader have taken effect by then, in monotonic milliseconds. */
   #createPendingUntil = Number.NEGATIVE_INFINITY;
   readonly #digests = new SecretDigests();
-  /** Ids of rooms orphaned on unreachable nodes, by externalId. */
-  readonly #orphans = new BoundedMap<string, string>(maxOrphans);
+  /**
+   * Ids of the rooms of deleted Rooms, by externalId. Such a room may be on a node that could not be reached, and a node without CPU time may
+   * execute a create request late.
+   */
+  readonly #released = new BoundedMap<string, string>(maxReleased);
 
   constructor(options: RoomReconcilerOptions) {
     this.#options = options;
@@ -103,9 +106,9 @@ export class RoomReconciler {
     }
   }
 
-  /** Deletes orphaned rooms that reappear. */
+  /** Deletes rooms that appear although their Rooms were deleted. */
   deleteOrphans(namespace: string, cluster: string, found: ReadonlyMap<string | null, NodeRoom>): void {
-    for (const [uid, roomId] of this.#orphans.map) {
+    for (const [uid, roomId] of this.#released.map) {
       if (!found.has(uid)) continue;
       const [first] = this.#options.links.get(namespace, cluster)?.candidates() ?? [];
       if (first)
@@ -275,8 +278,8 @@ export class RoomReconciler {
   async #release({ observed, memory }: Pass, orphan: boolean): Promise<void> {
     const { client, recorder } = this.#options;
     const { room, roomId, location } = observed;
+    this.#released.set(room.metadata.uid, roomId);
     if (orphan) {
-      this.#orphans.set(room.metadata.uid, roomId);
       const why = location.kind === 'unknown' ? ` ${location.message}` : '';
       recorder.emit(room, 'Warning', 'RoomLeft', 'Delete', `Room ${roomId} may remain on a node that could not be reached.${why}`);
     }

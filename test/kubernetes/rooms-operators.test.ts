@@ -119,6 +119,18 @@ test('a repeated create request that outlives the deletion of its room leaves no
   await second.stop();
 });
 
+test('a room that appears after the deletion of its Room is deleted', async () => {
+  const operator = await fixture.startOperator({ pollMs: 500 });
+  await fixture.server.apply(room('late'));
+  const { metadata } = await fixture.waitUntilReady('late');
+  await fixture.server.kubectl(['delete', 'mroom', 'late', '--timeout=50s']);
+  assert.equal((await api.post('/room', { roomId: 'late', externalId: metadata.uid })).status, 201);
+  assert.equal((await api.post('/room', { roomId: 'foreign', externalId: 'of a backend' })).status, 201);
+  await eventually('the room is deleted', async () => (await api.get('/room/late')).status === 404);
+  assert.equal((await api.delete('/room/foreign')).status, 204);
+  await operator.stop();
+});
+
 test('operators that end at any moment leave no orphaned rooms', async (t) => {
   const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 1e9));
   t.diagnostic(`SEED=${seed}`);
