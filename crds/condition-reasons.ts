@@ -128,6 +128,8 @@ export const mediaClusterConditions = {
     TooFewPorts: 'media.ports has fewer ports than the cluster may need.',
     NodesNotReadable: 'The operator has no permission to read Nodes: external addresses and drain on cordon are disabled.',
     NoHttpRoutes: 'The API server does not support HTTPRoutes of the Gateway API.',
+    NoTlsRoutes: 'The API server does not support TLSRoutes of the Gateway API (v1).',
+    NoIngressRouteTcps: 'The API server does not support IngressRouteTCPs of Traefik.',
     NoServiceMonitors: 'The API server does not support ServiceMonitors.',
     RecordingsNotKept: 'Recordings are lost with their pod: set storage or config.s3.',
   },
@@ -145,6 +147,8 @@ export const mediaClusterConditions = {
     'NoFreeIndex',
     'NoPorts',
     'NoHttpRoutes',
+    'NoTlsRoutes',
+    'NoIngressRouteTcps',
     'NoServiceMonitors',
   ],
 } as const satisfies ConditionReference;

@@ -1,18 +1,17 @@
 // MediaCluster resource: a cluster of media nodes and the Kubernetes objects that they need.
 import { z } from 'zod';
 import type { Rule } from '../api/core/kube.ts';
+import { gateway, ingress, turn } from './cluster-access.ts';
 import { clusterConfigSchema } from './cluster-config.ts';
 import { externalDns, network, services } from './cluster-network.ts';
 import { media, podTemplate, storage } from './cluster-pods.ts';
 import {
-  annotations,
   conditions,
   embeddedKubernetesType,
   integer,
   labels,
   limitedText,
   listMap,
-  name,
   observedGeneration,
   quantity,
   roomSecretLabel,
@@ -33,46 +32,6 @@ const autoscaling = withRules(
   }),
   { rule: 'self.minReplicas <= self.maxReplicas', message: 'minReplicas must not be above maxReplicas' },
 ).meta({ description: 'Lets the operator choose the number of nodes.' });
-
-const host = limitedText(
-  253,
-  /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/,
-  'must be a host name in lower case, without a scheme, a port and a path',
-).meta({ description: 'Host name of the API, the console and the websockets.' });
-
-const ingress = z
-  .object({
-    host,
-    className: name.optional().meta({ description: 'IngressClass; the default one if omitted.' }),
-    tls: z
-      .object({ secretName: name.meta({ description: 'Secret with the certificate.' }) })
-      .optional()
-      .meta({ description: 'TLS; clients then get https and wss.' }),
-    annotations: annotations.optional().meta({ description: 'Annotations of the Ingress.' }),
-    port: integer(1, 65_535).optional().meta({ description: 'Port at which clients reach the Ingress, if not 443 or 80.' }),
-  })
-  .meta({ description: 'Creates an Ingress with one path for the API and one for each node.' });
-
-const gateway = z
-  .object({
-    parentRefs: z
-      .array(
-        z
-          .object({
-            name: name.meta({ description: 'Its name.' }),
-            namespace: name.optional().meta({ description: 'Its namespace; the namespace of the MediaCluster if omitted.' }),
-            sectionName: name.optional().meta({ description: 'Its listener; all that match if omitted.' }),
-          })
-          .meta({ description: 'A Gateway.' }),
-      )
-      .min(1)
-      .max(8)
-      .meta({ description: 'Gateways to which the routes are attached.' }),
-    host,
-    tls: z.boolean().default(true).meta({ description: 'Whether the listener uses TLS; clients then get https and wss.' }),
-    port: integer(1, 65_535).optional().meta({ description: 'Port at which clients reach the Gateway, if not 443 or 80.' }),
-  })
-  .meta({ description: 'Creates HTTPRoutes of the Gateway API instead of an Ingress, if the API server supports them.' });
 
 /** Every key of these Secrets is used as a token or signing key, so each Secret must be separate. */
 const ownSecret = (field: string): Rule => {
@@ -171,30 +130,6 @@ const networkPolicy = z
       .meta({ description: 'Pods and addresses that may read metrics; the whole Kubernetes cluster if omitted.' }),
   })
   .meta({ description: 'NetworkPolicy with the allowed sources of each port.' });
-
-const turn = withRules(
-  z.object({
-    enabled: z.boolean().default(false).meta({ description: 'Run a TURN server next to every node.' }),
-    tlsSecretName: secretName
-      .optional()
-      .meta({ description: 'Secret of type kubernetes.io/tls (`tls.crt`, `tls.key`): enables TURN over TLS.' }),
-    tlsHost: limitedText(
-      253,
-      /^(\*|(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)$/,
-      "must be a host name in lower case, in which a leading '*' stands for the address of a pod",
-    )
-      .optional()
-      .meta({
-        description:
-          'Host in the TURN over TLS URLs of clients, which the certificate must contain; a leading `*` stands for the media address of the pod, `203-0-113-7` for 203.0.113.7. The address itself if omitted.',
-      }),
-  }),
-  { rule: '!has(self.tlsSecretName) || self.enabled', message: 'tlsSecretName needs enabled: true' },
-  { rule: '!has(self.tlsHost) || has(self.tlsSecretName)', message: 'tlsHost needs tlsSecretName' },
-).meta({
-  description:
-    'A TURN server next to every node, which relays only to the media address of that node (any UDP port). A change causes a rollout.',
-});
 
 const sip = z
   .object({
@@ -303,9 +238,14 @@ export const mediaClusterSpecSchema = withRules(
     fieldPath: '.media.ports',
   },
   {
-    rule: '!has(self.turn) || !has(self.turn.tlsSecretName) || !has(self.media) || !has(self.media.loadBalancer) || !has(self.media.loadBalancer.udpOnly) || !self.media.loadBalancer.udpOnly',
-    message: 'needs media.loadBalancer.udpOnly: false, because TURN over TLS uses TCP',
+    rule: '!has(self.turn) || !has(self.turn.tlsSecretName) || has(self.turn.tlsRoutes) || !has(self.media) || !has(self.media.loadBalancer) || !has(self.media.loadBalancer.udpOnly) || !self.media.loadBalancer.udpOnly',
+    message: 'needs media.loadBalancer.udpOnly: false or turn.tlsRoutes, because TURN over TLS uses TCP',
     fieldPath: '.turn.tlsSecretName',
+  },
+  {
+    rule: "!has(self.turn) || !has(self.turn.tlsPort) || (has(self.media) && self.media.exposure == 'loadBalancer')",
+    message: 'needs media.exposure: loadBalancer, because it is a port of the load balancer of the pod',
+    fieldPath: '.turn.tlsPort',
   },
   {
     rule: "!has(self.config) || !has(self.config.componentsUsed) || !('sip' in self.config.componentsUsed) || has(self.sip)",

@@ -1,6 +1,7 @@
 // Composition of stores and controllers: routes changes of stored objects to the controllers.
 import type { Tracer } from '../tracing/spans.ts';
 import { ClusterController } from './clusters/controller.ts';
+import { type OptionalKind, optionalKinds } from './clusters/observed-objects.ts';
 import type { OperatorConfig } from './config.ts';
 import type { KubeClient } from './kube/client.ts';
 import type { EventRecorder } from './kube/event-recorder.ts';
@@ -41,8 +42,7 @@ export async function assemble(options: ComposeOptions): Promise<AssembledOperat
     client: reading,
     namespaces,
     nodes: mayReadNodes,
-    serviceMonitors: await reading.serves(resources.serviceMonitors),
-    httpRoutes: await reading.serves(resources.httpRoutes),
+    optionalKinds: await supportedKinds(reading),
     log,
     metrics,
     changed: (object, old) => {
@@ -83,6 +83,12 @@ export async function assemble(options: ComposeOptions): Promise<AssembledOperat
     connect,
   });
   return { stores, rooms, clusters };
+}
+
+async function supportedKinds(client: KubeClient): Promise<Set<OptionalKind>> {
+  const supported = new Set<OptionalKind>();
+  for (const kind of optionalKinds) if (await client.serves(resources[kind])) supported.add(kind);
+  return supported;
 }
 
 /** Notifies the Room controller of objects that Rooms depend on. */

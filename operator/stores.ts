@@ -1,5 +1,5 @@
 // Stores: the reflector caches of all objects that the operator reads.
-import type { ClusterStores } from './clusters/observed-objects.ts';
+import { type ClusterStores, type OptionalKind, optionalKinds } from './clusters/observed-objects.ts';
 import type { KubeClient } from './kube/client.ts';
 import { sleep } from './kube/http/deadline.ts';
 import { type KubeObject, type Resource, resources, type Stored } from './kube/objects.ts';
@@ -13,10 +13,10 @@ export type StoresOptions = {
   client: KubeClient;
   /** Empty: all. */
   namespaces: readonly string[];
-  /** Whether Nodes may be read, and whether the API server supports ServiceMonitors and HTTPRoutes. */
+  /** Whether Nodes may be read. */
   nodes: boolean;
-  serviceMonitors: boolean;
-  httpRoutes: boolean;
+  /** Those that the API server supports. */
+  optionalKinds: ReadonlySet<OptionalKind>;
   log: Log;
   metrics: OperatorMetrics;
   changed: (object: Stored<KubeObject>, old?: Stored<KubeObject>) => void;
@@ -29,8 +29,6 @@ export type StoresOptions = {
 
 type Kept = { name: string; namespaced: boolean; reflector: Reflector<KubeObject> };
 type Narrowed<T extends KubeObject> = Pick<ReflectorOptions<T>, 'labelSelector' | 'fieldSelector' | 'resyncMs' | 'indexes'>;
-/** Kinds of other projects, which may be installed after the operator. */
-const lateKinds = ['serviceMonitors', 'httpRoutes'] as const;
 
 /** Interval of resyncs, which catch lost changes. */
 const resyncMs = 10 * 60_000;
@@ -63,15 +61,14 @@ export class Stores {
       podDisruptionBudgets: this.#keep(resources.podDisruptionBudgets, managed),
       networkPolicies: this.#keep(resources.networkPolicies, managed),
       ingresses: this.#keep(resources.ingresses, managed),
-      httpRoutes: options.httpRoutes ? this.#keep(resources.httpRoutes, managed) : undefined,
-      serviceMonitors: options.serviceMonitors ? this.#keep(resources.serviceMonitors, managed) : undefined,
+      ...this.#keepOptional(options.optionalKinds),
       nodes: options.nodes ? this.#keep(resources.nodes, {}) : undefined,
     };
   }
 
   /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const late = lateKinds.filter((kind) => this.clusters[kind] === undefined);
+    const late = optionalKinds.filter((kind) => this.clusters[kind] === undefined);
     await Promise.all([...this.#all.map(({ reflector }) => reflector.run(signal)), ...late.map((kind) => this.#runLate(kind, signal))]);
   }
 
@@ -129,7 +126,7 @@ export class Stores {
   }
 
   /** Starts the cache of a kind when the API server supports it. */
-  async #runLate(kind: (typeof lateKinds)[number], signal: AbortSignal): Promise<void> {
+  async #runLate(kind: OptionalKind, signal: AbortSignal): Promise<void> {
     const { client, log, appeared } = this.#options;
     const resource = resources[kind];
     do {
@@ -150,6 +147,16 @@ export class Stores {
       appeared();
     }
     await running;
+  }
+
+  #keepOptional(supported: ReadonlySet<OptionalKind>) {
+    const keep = (kind: OptionalKind) => (supported.has(kind) ? this.#keep<KubeObject>(resources[kind], managed) : undefined);
+    return {
+      serviceMonitors: keep('serviceMonitors'),
+      httpRoutes: keep('httpRoutes'),
+      tlsRoutes: keep('tlsRoutes'),
+      ingressRouteTcps: keep('ingressRouteTcps'),
+    };
   }
 
   #keep<T extends KubeObject>(resource: Resource, narrowed: Narrowed<T>): Reflector<T> {

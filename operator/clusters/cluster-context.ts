@@ -22,9 +22,11 @@ export type ClusterContext = {
   livePorts?: readonly PortRange[];
   /** Indexes of existing pods beyond `indexCount`: they replace pods of lost Kubernetes nodes. */
   spareIndexes?: readonly number[];
-  /** Whether the API server supports ServiceMonitors and HTTPRoutes of the Gateway API. */
+  /** Whether the API server supports these kinds of other projects. */
   serviceMonitors: boolean;
   httpRoutes?: boolean;
+  tlsRoutes?: boolean;
+  ingressRouteTcps?: boolean;
   /** The existing Secrets of `secretNames(cluster)`, by name. */
   secrets: ReadonlyMap<string, SecretData>;
 };

@@ -7,7 +7,9 @@ import { httpRoutes } from './network/http-route.ts';
 import { ingress, routedIndexes } from './network/ingress.ts';
 import { networkPolicy } from './network/network-policy.ts';
 import { exposureOf, fixedPortBlock } from './network/ports.ts';
-import { apiService, mediaService, nodeService, nodesService } from './network/services.ts';
+import { apiService, mediaService, nodeService, nodesService, turnService } from './network/services.ts';
+import { ingressRouteTcp, tlsRoutes } from './network/turn-routes.ts';
+import type { OptionalKind } from './observed-objects.ts';
 import type { StoredCluster } from './owned.ts';
 import { persistentVolumeClaim } from './pods/storage.ts';
 
@@ -22,6 +24,8 @@ export function sharedObjects(cluster: StoredCluster, facts: ClusterContext): Cl
     ...(cluster.spec.ingress === undefined ? [] : routedIndexes(cluster, facts).map((index) => nodeService(cluster, index))),
     ...some(ingress(cluster, facts)),
     ...httpRoutes(cluster, facts),
+    ...tlsRoutes(cluster, facts),
+    ...some(ingressRouteTcp(cluster, facts)),
     ...some(serviceMonitor(cluster, facts)),
   ];
 }
@@ -30,12 +34,16 @@ export function sharedObjects(cluster: StoredCluster, facts: ClusterContext): Cl
 export function slotObjects(cluster: StoredCluster, podSlot: PodSlot): { media: Service | undefined; others: ClusterObject[] } {
   return {
     media: mediaService(cluster, podSlot),
-    others: [nodeService(cluster, podSlot.index), ...some(persistentVolumeClaim(cluster, podSlot.index))],
+    others: [
+      nodeService(cluster, podSlot.index),
+      ...some(turnService(cluster, podSlot)),
+      ...some(persistentVolumeClaim(cluster, podSlot.index)),
+    ],
   };
 }
 
 /** Problems of a valid spec, except those of Secrets. The cluster runs despite them. */
-export function specProblems(cluster: StoredCluster, facts: Pick<ClusterContext, 'serviceMonitors' | 'httpRoutes'>): ConditionReason[] {
+export function specProblems(cluster: StoredCluster, facts: Pick<ClusterContext, OptionalKind>): ConditionReason[] {
   const { spec } = cluster;
   const problems: ConditionReason[] = [];
   const uploads = spec.config?.s3 !== undefined;
@@ -53,6 +61,16 @@ export function specProblems(cluster: StoredCluster, facts: Pick<ClusterContext,
     problems.push({
       reason: 'NoHttpRoutes',
       message: 'gateway has no effect, because the API server does not support HTTPRoutes of the Gateway API',
+    });
+  if (spec.turn?.tlsRoutes?.gateway !== undefined && facts.tlsRoutes !== true)
+    problems.push({
+      reason: 'NoTlsRoutes',
+      message: 'turn.tlsRoutes.gateway has no effect, because the API server does not support TLSRoutes of the Gateway API (v1)',
+    });
+  if (spec.turn?.tlsRoutes?.traefik !== undefined && facts.ingressRouteTcps !== true)
+    problems.push({
+      reason: 'NoIngressRouteTcps',
+      message: 'turn.tlsRoutes.traefik has no effect, because the API server does not support IngressRouteTCPs of Traefik',
     });
   if (exposureOf(spec) !== 'nodePort' && fixedPortBlock(spec, spec.maxReplicas) === undefined)
     problems.push({

@@ -48,6 +48,22 @@ export type HttpRoute = Owned<
   'HTTPRoute',
   { spec: { parentRefs: { name: string; namespace?: string; sectionName?: string }[]; hostnames: [string]; rules: HttpRouteRule[] } }
 >;
+/** Of the Gateway API. */
+export type TlsRoute = Owned<
+  'TLSRoute',
+  { spec: { parentRefs: HttpRoute['spec']['parentRefs']; hostnames: [string]; rules: [{ backendRefs: [{ name: string; port: number }] }] } }
+>;
+/** Of Traefik. */
+export type IngressRouteTcp = Owned<
+  'IngressRouteTCP',
+  {
+    spec: {
+      entryPoints?: string[];
+      routes: { match: string; services: [{ name: string; port: number }] }[];
+      tls: { passthrough: true };
+    };
+  }
+>;
 /** Of the Prometheus operator. */
 export type ServiceMonitor = Owned<
   'ServiceMonitor',
@@ -80,4 +96,6 @@ export type ClusterObject =
   | NetworkPolicy
   | Ingress
   | HttpRoute
+  | TlsRoute
+  | IngressRouteTcp
   | ServiceMonitor;

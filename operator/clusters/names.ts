@@ -4,6 +4,9 @@ import type { MediaCluster } from '../objects.ts';
 
 export const nodePorts = { http: 8080, metrics: 9568, epmd: 4369, dist: 9000 } as const;
 
+/** Port of the Services of TURN over TLS. */
+export const turnServicePort = 443;
+
 /** User and group of the node image. */
 export const nodeUser = 10_001;
 
@@ -12,7 +15,7 @@ export const label = {
   index: `${apiGroup}/index`,
   /** On pods whose rooms are busy; the PodDisruptionBudget selects it. */
   busy: `${apiGroup}/busy`,
-  /** On Services: their purpose (`api`, `nodes`, `node` or `media`). */
+  /** On Services: their purpose (`api`, `nodes`, `node`, `media` or `turn`). */
   service: `${apiGroup}/service`,
 } as const;
 
@@ -79,6 +82,8 @@ export function namesOf(name: string) {
     node: (index: number) => `${name}-${index}`,
     /** Service of the media ports of a pod, if the exposure needs it. */
     media: (index: number) => `${name}-${index}-media`,
+    /** Service of TURN over TLS of a pod, and its TLSRoute. */
+    turn: (index: number) => `${name}-${index}-turn`,
     claim: (index: number) => `${name}-${index}`,
     config: `${name}-config`,
     apiTokens: `${name}-api-tokens`,
@@ -91,6 +96,8 @@ export function namesOf(name: string) {
     ingress: name,
     /** HTTPRoutes are split, because a route has few rules. */
     httpRoute: (part: number) => (part === 0 ? name : `${name}-routes-${part}`),
+    /** Routes of TURN over TLS of all pods. */
+    ingressRouteTcp: `${name}-turn`,
     serviceMonitor: name,
   } as const;
 }

@@ -36,6 +36,10 @@ export type Store<T extends KubeObject> = {
   readonly synced: boolean;
 };
 
+/** Kinds of other projects, which may be installed after the operator. */
+export const optionalKinds = ['serviceMonitors', 'httpRoutes', 'tlsRoutes', 'ingressRouteTcps'] as const;
+export type OptionalKind = (typeof optionalKinds)[number];
+
 /** Secrets must be watched completely; other kinds with the label `app.kubernetes.io/managed-by=mediarooms-operator` only. */
 export type ClusterStores = {
   mediaClusters: Store<MediaCluster>;
@@ -48,8 +52,10 @@ export type ClusterStores = {
   podDisruptionBudgets: Store<KubeObject>;
   networkPolicies: Store<KubeObject>;
   ingresses: Store<KubeObject>;
-  /** Both are undefined while the API server does not support the kind. */
+  /** Undefined while the API server does not support the kind. */
   httpRoutes?: Store<KubeObject> | undefined;
+  tlsRoutes?: Store<KubeObject> | undefined;
+  ingressRouteTcps?: Store<KubeObject> | undefined;
   serviceMonitors: Store<KubeObject> | undefined;
   /** Undefined without permission to read Nodes. */
   nodes: Store<Host> | undefined;

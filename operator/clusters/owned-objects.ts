@@ -21,6 +21,8 @@ export const storeOfKind = {
   NetworkPolicy: 'networkPolicies',
   Ingress: 'ingresses',
   HTTPRoute: 'httpRoutes',
+  TLSRoute: 'tlsRoutes',
+  IngressRouteTCP: 'ingressRouteTcps',
   ServiceMonitor: 'serviceMonitors',
 } as const satisfies Record<ClusterObject['kind'], keyof ClusterStores & keyof typeof resources>;
 
@@ -111,7 +113,7 @@ export class OwnedObjects {
  * Generated Secrets are kept, because their content cannot be recreated; claims are kept, because they contain recordings. Both are
  * deleted with their MediaCluster. Routes are deleted before the Services that they name.
  */
-const prunedKinds = ['Ingress', 'HTTPRoute', 'Service', 'NetworkPolicy', 'ServiceMonitor'] as const;
+const prunedKinds = ['Ingress', 'HTTPRoute', 'TLSRoute', 'IngressRouteTCP', 'Service', 'NetworkPolicy', 'ServiceMonitor'] as const;
 
 /** Whether the cluster owns an object that is not desired any more. */
 export function isSurplus(cluster: StoredCluster, kind: string, object: Stored, wanted: ReadonlySet<string>): boolean {

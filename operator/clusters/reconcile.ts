@@ -112,7 +112,9 @@ export class ClusterReconciler {
     const { objects, operations, stores } = this.#options;
     const names = namesOf(cluster.metadata.name);
     const held: Pods = operations.pods(cluster);
-    for (const index of retainedIndexes(held)) for (const name of [names.node(index), names.media(index)]) wanted.add(`Service ${name}`);
+    const turnNames = cluster.spec.turn?.tlsRoutes === undefined ? [] : [names.turn];
+    for (const index of retainedIndexes(held))
+      for (const nameOf of [names.node, names.media, ...turnNames]) wanted.add(`Service ${nameOf(index)}`);
     if (!routed) for (const { metadata } of stores.services.list()) wanted.add(`Service ${metadata.name}`);
     await objects.prune(client, cluster, wanted);
   }

@@ -7,7 +7,7 @@ import type { ClusterContext, IpFamily } from './cluster-context.ts';
 import { type ConfigFiles, configFiles, configObjects } from './config-files.ts';
 import { sharedObjects, specProblems } from './desired.ts';
 import { cookieKey, namesOf } from './names.ts';
-import type { ClusterStores, ObservedService } from './observed-objects.ts';
+import type { ClusterStores, ObservedService, OptionalKind } from './observed-objects.ts';
 import { namespaceOf, type StoredCluster } from './owned.ts';
 import type { OwnedObjects } from './owned-objects.ts';
 import type { PodIndexes } from './pods/pod-indexes.ts';
@@ -26,7 +26,7 @@ export type SharedResourcesOptions = {
   image: string;
   clusterDomain: string;
   /** Optional kinds that the API server supports; they may appear later. Configuration files are in `configMaps` and `secrets`. */
-  stores: Pick<ClusterStores, 'serviceMonitors' | 'httpRoutes' | 'configMaps' | 'secrets' | 'services'>;
+  stores: Pick<ClusterStores, OptionalKind | 'configMaps' | 'secrets' | 'services'>;
 };
 
 export type SharedResourcesResult = {
@@ -78,6 +78,8 @@ export class SharedResources {
       clusterDomain,
       serviceMonitors: stores.serviceMonitors !== undefined,
       httpRoutes: stores.httpRoutes !== undefined,
+      tlsRoutes: stores.tlsRoutes !== undefined,
+      ingressRouteTcps: stores.ingressRouteTcps !== undefined,
       ...live,
       secrets: read,
       ...(indexes.nodePortRange ? { nodePortRange: indexes.nodePortRange } : {}),

@@ -54,6 +54,8 @@ export const resources = {
   networkPolicies: namespaced('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'),
   ingresses: namespaced('networking.k8s.io/v1', 'Ingress', 'ingresses'),
   httpRoutes: namespaced('gateway.networking.k8s.io/v1', 'HTTPRoute', 'httproutes'),
+  tlsRoutes: namespaced('gateway.networking.k8s.io/v1', 'TLSRoute', 'tlsroutes'),
+  ingressRouteTcps: namespaced('traefik.io/v1alpha1', 'IngressRouteTCP', 'ingressroutetcps'),
   serviceMonitors: namespaced('monitoring.coreos.com/v1', 'ServiceMonitor', 'servicemonitors'),
   nodes: { apiVersion: 'v1', kind: 'Node', plural: 'nodes', namespaced: false },
   namespaces: { apiVersion: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false },

@@ -1,8 +1,8 @@
-// Gateway: HTTPRoutes of a MediaCluster in a real API server, the resulting addresses, and their removal.
+// Gateway: HTTPRoutes and TLSRoutes of a MediaCluster in a real API server, the resulting addresses, and their removal.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { MediaClusterUser, startClusterOperator } from '../kit/kube/media-clusters.ts';
-import { routeDefinition } from '../kit/kube/third-party-crds.ts';
+import { routeDefinition, tlsRouteDefinitions } from '../kit/kube/third-party-crds.ts';
 
 type Route = {
   metadata: { name: string; ownerReferences: { kind: string; name: string }[] };
@@ -13,7 +13,10 @@ type Route = {
   };
 };
 
-const { server } = await startClusterOperator({ after }, { definitions: [routeDefinition], operator: { httpRoutes: true } });
+const { server } = await startClusterOperator(
+  { after },
+  { definitions: [routeDefinition, ...tlsRouteDefinitions], operator: { httpRoutes: true, tlsRoutes: true, ingressRouteTcps: true } },
+);
 
 const drain = { timeoutSeconds: 1 };
 const parentRefs = [{ name: 'public', namespace: 'gateways', sectionName: 'https' }];
@@ -65,4 +68,31 @@ test('paths beyond the limit of a route are split into several routes, which are
   await user.apply({ replicas: 0, ingress: { host: 'rooms.example' } });
   await user.until('an Ingress replaces it', async () => (await user.names('httpRoutes')).length === 0);
   assert.deepEqual(await user.names('ingresses'), ['c']);
+});
+
+test('TURN over TLS has a TLSRoute for each index, or one IngressRouteTCP, which are deleted when not needed', async () => {
+  const turn = { enabled: true, tlsSecretName: 'turn-tls' };
+  const spec = (way: object) => ({ replicas: 0, maxReplicas: 1, turn: { ...turn, tlsRoutes: { host: 'turn.example', ...way } } });
+  const user = await MediaClusterUser.make(server, 'relayed', spec({ gateway: { parentRefs }, annotations: { 'example.com/a': 'b' } }));
+  await user.until('a route for each index exists', async () => (await user.names('tlsRoutes')).join() === 'c-0-turn,c-1-turn');
+  const route = await user.get<{ metadata: { annotations: object }; spec: object }>('tlsRoutes', 'c-1-turn');
+  assert.deepEqual(route.metadata.annotations, { 'example.com/a': 'b' });
+  assert.deepEqual(route.spec, {
+    parentRefs,
+    hostnames: ['c-1.turn.example'],
+    rules: [{ backendRefs: [{ name: 'c-1-turn', port: 443 }] }],
+  });
+  await user.apply(spec({ traefik: { entryPoints: ['websecure'] } }));
+  await user.until('they are replaced', async () => (await user.names('tlsRoutes')).length === 0);
+  const { spec: routes } = await user.get<{ spec: object }>('ingressRouteTcps', 'c-turn');
+  assert.deepEqual(routes, {
+    entryPoints: ['websecure'],
+    routes: [0, 1].map((index) => ({
+      match: `HostSNI(\`c-${index}.turn.example\`)`,
+      services: [{ name: `c-${index}-turn`, port: 443 }],
+    })),
+    tls: { passthrough: true },
+  });
+  await user.apply({ replicas: 0, turn });
+  await user.until('none is left', async () => (await user.names('ingressRouteTcps')).length === 0);
 });

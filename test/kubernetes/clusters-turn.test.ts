@@ -42,6 +42,30 @@ test('peers get the TURN server of their pod, which responds, over TLS with the 
   }
 });
 
+test('with routes, peers get the name of their pod at port 443, whose Service leads to its TURN server', async () => {
+  const user = new MediaClusterUser(server, 'turn');
+  const before = (await user.pods()).map(({ metadata }) => metadata.uid);
+  const tlsRoutes = { host: 'turn.example', traefik: {} };
+  await user.apply({ replicas: 1, drain: { timeoutSeconds: 1 }, turn: { enabled: true, tlsSecretName: 'turn-tls', tlsRoutes } });
+  await user.until('the rollout is complete', async () => (await user.pods()).every(({ metadata }) => !before.includes(metadata.uid)));
+  await user.until('one node is ready', () => user.rests());
+  const [pod] = await user.pods();
+  assert.ok(pod);
+  const room = await LiveRoom.open(user, pod, 'routed');
+  const [{ urls } = { urls: [] }] = (room.socket.frames[0] as { data: { iceServers: { urls: string[] }[] } }).data.iceServers;
+  assert.equal(urls.at(-1), `turns:${pod.metadata.name}.turn.example:443?transport=tcp`);
+  await room.leave();
+  const { spec } = await user.get<{ spec: { ports: { port: number; targetPort: number }[] } }>('services', `${pod.metadata.name}-turn`);
+  assert.deepEqual(
+    spec.ports.map(({ port, targetPort }) => [port, targetPort]),
+    [[443, basePort(pod) + 2]],
+  );
+  // No controller of these routes is installed.
+  await user.until('the condition says so', async () =>
+    /IngressRouteTCPs of Traefik/.test((await user.condition('Degraded')).message ?? ''),
+  );
+});
+
 test('removing the TURN certificate causes a rollout to pods with one port less', async () => {
   const user = new MediaClusterUser(server, 'turn');
   const [before] = await user.pods();

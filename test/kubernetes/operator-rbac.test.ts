@@ -11,7 +11,7 @@ import { type ChartObject, type ChartOptions, renderChart } from '../kit/kube/he
 import { type OperatorProcess, startOperator } from '../kit/kube/operator-process.ts';
 import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';
 import { condition, room } from '../kit/kube/read-objects.ts';
-import { monitoringDefinitions, routeDefinition } from '../kit/kube/third-party-crds.ts';
+import { monitoringDefinitions, routeDefinition, tlsRouteDefinitions } from '../kit/kube/third-party-crds.ts';
 import type { CommandResult } from '../kit/processes/command.ts';
 
 type Rule = { apiGroups: string[]; resources: string[]; resourceNames?: string[]; verbs: string[] };
@@ -20,7 +20,8 @@ const audit = new AuditLog({ after });
 // The plugin requires `update` of the `finalizers` of an owner, as on OpenShift.
 const flags = [...audit.flags, '--enable-admission-plugins=OwnerReferencesPermissionEnforcement'];
 const server = await startControlPlane({ after }, { flags });
-await server.apply([olderDefinition('room.yaml'), olderDefinition('mediacluster.yaml'), ...monitoringDefinitions, routeDefinition]);
+const thirdParty = [...monitoringDefinitions, routeDefinition, ...tlsRouteDefinitions];
+await server.apply([olderDefinition('room.yaml'), olderDefinition('mediacluster.yaml'), ...thirdParty]);
 await server.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=50s']);
 const runner = await startPodRunner(server);
 
@@ -109,7 +110,11 @@ test('the Role of the chart is sufficient for the operator, and all of it is nee
   const other = calls.filter(({ resource }) => resource === '').map(({ verb, path }) => `${verb} ${path.replace(/\?.*/, '')}`);
   assert.deepEqual(
     new Set(other),
-    new Set(['gateway.networking.k8s.io/v1', ...Object.values(apiVersions), 'monitoring.coreos.com/v1'].map((each) => `get /apis/${each}`)),
+    new Set(
+      ['gateway.networking.k8s.io/v1', 'traefik.io/v1alpha1', ...Object.values(apiVersions), 'monitoring.coreos.com/v1'].map(
+        (each) => `get /apis/${each}`,
+      ),
+    ),
   );
 });
 
@@ -161,6 +166,16 @@ async function exerciseEverything(fixture: ClusterFixture): Promise<void> {
   await fixture.waitFor('httpRoutes', 'media', (route) => route !== undefined, 60_000);
   await server.apply(smallCluster('media', { ...bare, storage: around.storage }));
   await fixture.waitFor('httpRoutes', 'media', (route) => route === undefined, 60_000);
+
+  const turn = { enabled: true, tlsSecretName: 'turn-tls' };
+  const routed = (way: object) => smallCluster('routed', { replicas: 0, turn: { ...turn, tlsRoutes: { host: 'turn.example', ...way } } });
+  await server.apply(routed({ gateway: { parentRefs: [{ name: 'public' }] } }));
+  await fixture.waitFor('tlsRoutes', 'routed-0-turn', (route) => route !== undefined, 60_000);
+  await server.apply(routed({ traefik: {} }));
+  await fixture.waitFor('tlsRoutes', 'routed-0-turn', (route) => route === undefined, 60_000);
+  await fixture.waitFor('ingressRouteTcps', 'routed-turn', (route) => route !== undefined, 60_000);
+  await server.apply(routed({}));
+  await fixture.waitFor('ingressRouteTcps', 'routed-turn', (route) => route === undefined, 60_000);
 }
 
 test('with OwnerReferencesPermissionEnforcement, created objects need the permission to update finalizers of owners', async () => {

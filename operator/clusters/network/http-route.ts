@@ -1,4 +1,5 @@
 // HTTPRoutes of a MediaCluster (gateway-api.sigs.k8s.io): same paths as ingress.ts.
+import type { MediaClusterSpec } from '../../../crds/types.ts';
 import type { ClusterContext } from '../cluster-context.ts';
 import type { HttpRoute, HttpRouteRule } from '../manifests.ts';
 import { namesOf, nodePorts } from '../names.ts';
@@ -20,14 +21,21 @@ export function httpRoutes(cluster: StoredCluster, facts: Pick<ClusterContext, '
     kind: 'HTTPRoute' as const,
     metadata: ownedMeta(cluster, names.httpRoute(part)),
     spec: {
-      parentRefs: wanted.parentRefs.map(({ name, namespace, sectionName }) => ({
-        name,
-        ...(namespace === undefined ? {} : { namespace }),
-        ...(sectionName === undefined ? {} : { sectionName }),
-      })),
+      parentRefs: parentRefs(wanted.parentRefs),
       hostnames: [wanted.host],
       rules: rules.slice(part * maxRules, (part + 1) * maxRules),
     },
+  }));
+}
+
+type ParentRef = NonNullable<MediaClusterSpec['gateway']>['parentRefs'][number];
+
+/** Without fields that are not set. */
+export function parentRefs(refs: readonly ParentRef[]): HttpRoute['spec']['parentRefs'] {
+  return refs.map(({ name, namespace, sectionName }) => ({
+    name,
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(sectionName === undefined ? {} : { sectionName }),
   }));
 }
 

@@ -4,10 +4,10 @@ import type { MediaClusterSpec } from '../../../crds/types.ts';
 import type { ServicePort } from '../../kube/kinds.ts';
 import type { ClusterContext, PodSlot } from '../cluster-context.ts';
 import type { Service } from '../manifests.ts';
-import { label, namesOf, nodePorts, podSelector } from '../names.ts';
+import { label, namesOf, nodePorts, podSelector, turnServicePort } from '../names.ts';
 import { namespaceOf, ownedMeta, type StoredCluster } from '../owned.ts';
 import { serviceDnsAnnotations } from './external-dns.ts';
-import { exposureOf, portsOf } from './ports.ts';
+import { exposureOf, portsOf, turnTlsPort } from './ports.ts';
 
 /** Host name that resolves to the addresses of all pods. */
 export function headlessServiceHost(cluster: StoredCluster, facts: Pick<ClusterContext, 'clusterDomain'>): string {
@@ -47,17 +47,19 @@ export function nodeService(cluster: StoredCluster, index: number): Service {
 
 /**
  * Media of one pod, for the exposures nodePort and loadBalancer. Port and container port are equal, because mediasoup announces the port
- * on which it listens. Local traffic policy keeps the client address.
+ * on which it listens; TURN over TLS may have another one. Local traffic policy keeps the client address.
  */
 export function mediaService(cluster: StoredCluster, podSlot: PodSlot): Service | undefined {
   const exposure = exposureOf(cluster.spec);
   if (exposure !== 'nodePort' && exposure !== 'loadBalancer') return undefined;
   const byNodePort = exposure === 'nodePort';
   const { className, annotations, udpOnly } = byNodePort ? {} : (cluster.spec.media?.loadBalancer ?? {});
+  const tlsPort = turnTlsPort(cluster.spec, podSlot.basePort);
   const ports = portsOf(cluster.spec, podSlot.basePort).flatMap(({ port, protocols }) =>
     (udpOnly ? (['UDP'] as const) : protocols).map((protocol): ServicePort => {
       const name = `${protocol.toLowerCase()}-${port}`;
-      return { name, protocol, port, targetPort: port, ...(byNodePort ? { nodePort: port } : {}) };
+      const published = protocol === 'TCP' && port === tlsPort ? (cluster.spec.turn?.tlsPort ?? port) : port;
+      return { name, protocol, port: published, targetPort: port, ...(byNodePort ? { nodePort: port } : {}) };
     }),
   );
   return service(cluster, {
@@ -75,12 +77,28 @@ export function mediaService(cluster: StoredCluster, podSlot: PodSlot): Service 
   });
 }
 
+/** TURN over TLS of one pod, the backend of its route. */
+export function turnService(cluster: StoredCluster, { index, basePort }: PodSlot): Service | undefined {
+  const targetPort = turnTlsPort(cluster.spec, basePort);
+  if (cluster.spec.turn?.tlsRoutes === undefined || targetPort === undefined) return undefined;
+  return service(cluster, {
+    name: namesOf(cluster.metadata.name).turn(index),
+    role: 'turn',
+    index,
+    spec: {
+      type: 'ClusterIP',
+      publishNotReadyAddresses: true,
+      ports: [{ name: 'turn-tls', protocol: 'TCP', port: turnServicePort, targetPort }],
+    },
+  });
+}
+
 const tcp = (name: string, port: number): ServicePort => ({ name, protocol: 'TCP', port, targetPort: port });
 const httpPort: ServicePort = { ...tcp('http', nodePorts.http), appProtocol: 'http' };
 
 type ServiceOptions = {
   name: string;
-  role: 'api' | 'nodes' | 'node' | 'media';
+  role: 'api' | 'nodes' | 'node' | 'media' | 'turn';
   index?: number;
   annotations?: Record<string, string> | undefined;
   spec: Omit<Service['spec'], 'selector'>;

@@ -6,6 +6,7 @@ import { cookieKey, namesOf, nodePorts, paths } from '../names.ts';
 import { isBehindProxy, nodeHost } from '../network/ingress.ts';
 import { exposureOf, sipPorts, turnPort, turnTlsPort } from '../network/ports.ts';
 import { headlessServiceHost } from '../network/services.ts';
+import { publicTurn } from '../network/turn-routes.ts';
 import type { StoredCluster } from '../owned.ts';
 import { hasCertificates } from '../secrets/secret-values.ts';
 import { readsCookieFile } from '../secrets/signed-calls.ts';
@@ -89,7 +90,8 @@ function distTlsEnv(cluster: StoredCluster): EnvVariable[] {
   ];
 }
 
-function turnEnv({ spec }: StoredCluster, { basePort }: PodSlot): EnvVariable[] {
+function turnEnv(cluster: StoredCluster, { index, basePort }: PodSlot): EnvVariable[] {
+  const { spec } = cluster;
   const [port, tlsPort] = [turnPort(spec, basePort), turnTlsPort(spec, basePort)];
   const variables: EnvVariable[] = [];
   if (port !== undefined)
@@ -100,8 +102,9 @@ function turnEnv({ spec }: StoredCluster, { basePort }: PodSlot): EnvVariable[] 
     { name: 'SVC_WEBRTC_TURN_TLS_KEY_PATH', value: paths.turnKey },
     { name: 'SVC_WEBRTC_TURN_TLS_CERT_PATH', value: paths.turnCertificate },
   );
-  const host = spec.turn?.tlsHost;
+  const { host, port: publicPort } = publicTurn(cluster, index);
   if (host !== undefined) variables.push({ name: 'SVC_WEBRTC_TURN_TLS_HOST', value: host });
+  if (publicPort !== undefined) variables.push({ name: 'SVC_WEBRTC_TURN_TLS_PUBLIC_PORT', value: String(publicPort) });
   return variables;
 }
 

@@ -55,7 +55,7 @@ export function specHash({ spec }: StoredCluster): string {
   const { image, imagePullPolicy, imagePullSecrets, resources, workersPerNode, podTemplate, media, storage, turn, sip } = spec;
   const { distributionTls, drain, config, trustedProxies, services } = spec;
   const shape = {
-    ...{ image, imagePullPolicy, imagePullSecrets, resources, workersPerNode, podTemplate, media, storage, turn, sip },
+    ...{ image, imagePullPolicy, imagePullSecrets, resources, workersPerNode, podTemplate, media, storage, turn: turnShape(turn), sip },
     ...{
       distributionTls,
       drain: drain?.timeoutSeconds,
@@ -67,6 +67,11 @@ export function specHash({ spec }: StoredCluster): string {
     },
   };
   return createHash('sha256').update(stableJson(shape)).digest('hex').slice(0, 16);
+}
+
+/** Routes of TURN over TLS change without a rollout, except its host and port for clients. */
+function turnShape(turn: MediaClusterSpec['turn']): object | undefined {
+  return turn?.tlsRoutes ? { ...turn, tlsRoutes: { host: turn.tlsRoutes.host, port: turn.tlsRoutes.port } } : turn;
 }
 
 function podWithoutHash(cluster: StoredCluster, facts: ClusterContext, podSlot: PodSlot): Pod {

@@ -63,19 +63,22 @@ export const monitoringDefinitions = [
 
 const pathMatch = object({ type: { type: 'string', enum: ['Exact', 'PathPrefix', 'RegularExpression'] }, value: text });
 
+const parentRefs = listOf(object({ group: text, kind: text, namespace: text, name: text, sectionName: text, port }, ['name']));
+const backendRefs = listOf(object({ group: text, kind: text, name: text, port }, ['name']));
+
 /** https://gateway-api.sigs.k8s.io/reference/spec/#httproute */
 export const routeDefinition = definition(
   'gateway.networking.k8s.io',
   'v1',
   'HTTPRoute',
   object({
-    parentRefs: listOf(object({ group: text, kind: text, namespace: text, name: text, sectionName: text, port }, ['name'])),
+    parentRefs,
     hostnames: listOf(text),
     rules: {
       ...listOf(
         object({
           matches: listOf(object({ path: pathMatch })),
-          backendRefs: listOf(object({ group: text, kind: text, name: text, port }, ['name'])),
+          backendRefs,
           timeouts: object({ request: text, backendRequest: text }),
         }),
       ),
@@ -83,3 +86,38 @@ export const routeDefinition = definition(
     },
   }),
 );
+
+/** https://gateway-api.sigs.k8s.io/reference/spec/#tlsroute and https://doc.traefik.io/traefik/routing/providers/kubernetes-crd/ */
+export const tlsRouteDefinitions = [
+  definition(
+    'gateway.networking.k8s.io',
+    'v1',
+    'TLSRoute',
+    object(
+      {
+        parentRefs,
+        hostnames: { ...listOf(text), minItems: 1, maxItems: 16 },
+        rules: { ...listOf(object({ name: text, backendRefs }, ['backendRefs'])), minItems: 1, maxItems: 1 },
+      },
+      ['hostnames', 'rules'],
+    ),
+  ),
+  definition(
+    'traefik.io',
+    'v1alpha1',
+    'IngressRouteTCP',
+    object(
+      {
+        entryPoints: listOf(text),
+        routes: listOf(
+          object(
+            { match: text, priority: { type: 'integer' }, services: listOf(object({ name: text, port, weight: port }, ['name', 'port'])) },
+            ['match'],
+          ),
+        ),
+        tls: object({ passthrough: { type: 'boolean' }, secretName: text }),
+      },
+      ['routes'],
+    ),
+  ),
+];

@@ -16,8 +16,10 @@ export type ClusterOperatorOptions = Partial<Pick<ClusterControllerOptions, 'clo
   nodes?: boolean;
   /** Whether the API server supports ServiceMonitors; default false. */
   serviceMonitors?: boolean;
-  /** Whether it supports HTTPRoutes; default false. */
+  /** Whether it supports HTTPRoutes, TLSRoutes and IngressRouteTCPs; default false. */
   httpRoutes?: boolean;
+  tlsRoutes?: boolean;
+  ingressRouteTcps?: boolean;
   log?: Log;
   /** Kubeconfig of another user than the administrator. */
   kubeconfig?: string;
@@ -113,6 +115,8 @@ function storesOf(options: ClusterOperatorOptions, reflect: Reflect): ClusterSto
     networkPolicies: reflect(resources.networkPolicies, ours),
     ingresses: reflect(resources.ingresses, ours),
     httpRoutes: options.httpRoutes ? reflect(resources.httpRoutes, ours) : undefined,
+    tlsRoutes: options.tlsRoutes ? reflect(resources.tlsRoutes, ours) : undefined,
+    ingressRouteTcps: options.ingressRouteTcps ? reflect(resources.ingressRouteTcps, ours) : undefined,
     serviceMonitors: options.serviceMonitors ? reflect(resources.serviceMonitors, ours) : undefined,
     nodes: options.nodes === false ? undefined : reflect(resources.nodes),
   };

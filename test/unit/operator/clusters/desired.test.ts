@@ -100,5 +100,9 @@ test('recordings without storage and fields without effect are reported', () => 
   assert.deepEqual(reasons({ config, storage: { persistentVolumeClaim: { size: '1Gi' } } }), []);
   assert.deepEqual(reasons({ config: { ...config, s3: richSpec.config.s3 }, secrets: richSpec.secrets }), []);
   assert.deepEqual(reasons(richSpec, { serviceMonitors: false }), ['NoServiceMonitors']);
+  const routed = (way: object) => ({ turn: { enabled: true, tlsSecretName: 'tls', tlsRoutes: { host: 'turn.example', ...way } } });
+  assert.deepEqual(reasons(routed({ gateway: { parentRefs: [{ name: 'public' }] } })), ['NoTlsRoutes']);
+  assert.deepEqual(reasons(routed({ traefik: {} })), ['NoIngressRouteTcps']);
+  assert.deepEqual(reasons(routed({})), []);
   assert.deepEqual(reasons({ media: { exposure: 'hostPort', ports: { from: 40_000, to: 40_003 } } }), ['TooFewPorts']);
 });

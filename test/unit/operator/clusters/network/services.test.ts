@@ -8,6 +8,7 @@ import {
   mediaService,
   nodeService,
   nodesService,
+  turnService,
 } from '../../../../../operator/clusters/network/services.ts';
 import { richSpec, testCluster, testFacts } from '../../../../kit/fakes/media-cluster.ts';
 import { fieldsOf } from '../../../../kit/fields.ts';
@@ -90,6 +91,24 @@ test('with udpOnly the load balancer has no TCP port', () => {
   const protocols = new Set(mediaOf(spec)?.ports.map(({ protocol }) => protocol));
   assert.deepEqual([...protocols], ['UDP']);
   assert.equal(mediaOf(spec)?.ports.length, 4);
+});
+
+test('the load balancer of a pod has TURN over TLS at its own port, over TCP', () => {
+  const turn = { enabled: true, tlsSecretName: 'turn-tls', tlsPort: 443 };
+  const ports = mediaOf({ media: { exposure: 'loadBalancer' }, turn })?.ports ?? [];
+  assert.deepEqual(fieldsOf(ports.slice(-2), 'protocol', 'port', 'targetPort'), [
+    ['UDP', 30_502, 30_502],
+    ['TCP', 443, 30_502],
+  ]);
+});
+
+test('a pod has a Service of TURN over TLS for its route', () => {
+  const turn = { enabled: true, tlsSecretName: 'turn-tls' };
+  assert.equal(turnService(testCluster({ turn }), slot), undefined);
+  const made = turnService(testCluster({ turn: { ...turn, tlsRoutes: { host: 'turn.example' } } }), slot);
+  assert.equal(made?.metadata.name, 'media-3-turn');
+  assert.equal(made?.spec.selector['mediarooms.dev/index'], '3');
+  assert.deepEqual(fieldsOf(made?.spec.ports ?? [], 'protocol', 'port', 'targetPort'), [['TCP', 443, 30_502]]);
 });
 
 test('media needs no Service if it reaches the pod or its host directly', () => {

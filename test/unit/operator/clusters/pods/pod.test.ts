@@ -120,6 +120,21 @@ test('with a certificate TURN over TLS listens on the next port, and HTTP is unc
   );
 });
 
+test('behind a proxy clients get the name of the pod and the port of the proxy, and routes change without a rollout', () => {
+  const routed = (way: object) => ({ turn: { enabled: true, tlsSecretName: 'turn-tls', tlsRoutes: { host: 'turn.example', ...way } } });
+  const addressOf = (spec: object) => {
+    const env = envOf(spec);
+    return [env.SVC_WEBRTC_TURN_TLS_HOST, env.SVC_WEBRTC_TURN_TLS_PUBLIC_PORT];
+  };
+  assert.deepEqual(addressOf(routed({})), ['media-2.turn.example', '443']);
+  assert.deepEqual(addressOf(routed({ port: 8443 })), ['media-2.turn.example', '8443']);
+  const balanced = { media: { exposure: 'loadBalancer' }, turn: { enabled: true, tlsSecretName: 'turn-tls', tlsPort: 443 } };
+  assert.deepEqual(addressOf(balanced), [undefined, '443']);
+  const hashes = (spec: object) => [templateHash(testCluster(spec), testFacts()), specHash(testCluster(spec))];
+  assert.deepEqual(hashes(routed({ traefik: {} })), hashes(routed({ annotations: { 'example.com/a': 'b' } })));
+  assert.notDeepEqual(hashes(routed({})), hashes(routed({ port: 8443 })));
+});
+
 test('the environment and the container ports contain the ports of SIP and calls, as host ports if the exposure requires it', () => {
   const spec = { workersPerNode: 2, turn: { enabled: true }, sip: { components: 2, calls: 3 } };
   const env = envOf(spec);
