@@ -9,14 +9,18 @@ import { tempFolder } from '../kit/temp-folder.ts';
 
 const startTimeoutMs = 60_000;
 
-/** @param ip of this computer @returns its address, `ip:port`, without TLS and accounts. It ends with the scope. */
-export async function startImageRegistry(scope: Scope, ip: string): Promise<string> {
+/**
+ * @param ip of this computer
+ * @param storage folder, which several registries may share
+ * @returns its address, `ip:port`, without TLS and accounts. It ends with the scope.
+ */
+export async function startImageRegistry(scope: Scope, ip: string, storage: string): Promise<string> {
   const folder = tempFolder(scope);
   const address = `${ip}:${await freePort(ip)}`;
   const config = join(folder, 'config.json');
   // JSON is YAML.
-  const storage = { filesystem: { rootdirectory: join(folder, 'storage') } };
-  writeFileSync(config, JSON.stringify({ version: 0.1, log: { level: 'warn' }, storage, http: { addr: address } }));
+  const files = { filesystem: { rootdirectory: storage } };
+  writeFileSync(config, JSON.stringify({ version: 0.1, log: { level: 'warn' }, storage: files, http: { addr: address } }));
   const child = new Child(['docker-registry', 'serve', config], { log: join(folder, 'log') });
   scope.after(async () => void (await child.stop('SIGTERM')));
   const answers = () =>

@@ -23,8 +23,11 @@ mkdirSync(clean.HOME);
 
 // No image is on the cluster: it pulls what the chart names from the registry of the test.
 const installed = await Installed.prepare({ after }, { images: [] });
-const address = await startImageRegistry({ after }, installed.cluster.here);
-for (const node of installed.cluster.nodes) node.mirrorRegistry('ghcr.io', `http://${address}`);
+// The same images at two addresses, because `cosign verify` (2.6) requires TLS of addresses that are neither loopback nor private.
+const storage = tempFolder({ after });
+const mirror = await startImageRegistry({ after }, installed.cluster.here, storage);
+const address = await startImageRegistry({ after }, '127.0.0.1', storage);
+for (const node of installed.cluster.nodes) node.mirrorRegistry('ghcr.io', `http://${mirror}`);
 const npmRegistry = await startNpmRegistry({ after });
 const registry = imageRegistry(`http://${address}/mediarooms`);
 
