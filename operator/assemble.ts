@@ -71,7 +71,7 @@ export async function assemble(options: ComposeOptions): Promise<AssembledOperat
   const rooms = new RoomController({
     client: writing,
     rooms: stores.rooms,
-    secrets: stores.clusters.secrets,
+    secrets: stores.roomSecrets,
     ...(options.claims && { claims: options.claims }),
     access: clusters.access,
     recorder,

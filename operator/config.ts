@@ -37,7 +37,7 @@ export const variables = {
   OPERATOR_CLUSTER_DOMAIN: ['cluster.local', 'DNS domain of the Kubernetes cluster, in which nodes find each other.'],
   OPERATOR_APPLY_DEFINITIONS: ['true', 'Upgrade outdated CustomResourceDefinitions at start.'],
   OPERATOR_ROOM_WORKERS: ['16', 'Rooms that are reconciled in parallel.'],
-  OPERATOR_CLUSTER_WORKERS: ['2', 'MediaClusters that are reconciled in parallel.'],
+  OPERATOR_CLUSTER_WORKERS: ['8', 'MediaClusters that are reconciled in parallel.'],
   OPERATOR_API_TIMEOUT: ['10000', 'Timeout of a request to the API server in milliseconds.'],
   OPERATOR_IP: ['::', 'Address of /metrics, /healthz and /readyz; `::` is every IPv4 and IPv6 address.'],
   OPERATOR_PORT: ['8081', 'Port of OPERATOR_IP; 0 selects any free port.'],

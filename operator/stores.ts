@@ -1,12 +1,15 @@
 // Stores: the reflector caches of all objects that the operator reads.
-import { type ClusterStores, type OptionalKind, optionalKinds } from './clusters/observed-objects.ts';
+import { type ClusterStores, type ObservedSecret, type OptionalKind, optionalKinds } from './clusters/observed-objects.ts';
+import { type Host, slimHost } from './clusters/pods/hosts.ts';
 import type { KubeClient } from './kube/client.ts';
 import { sleep } from './kube/http/deadline.ts';
-import { type KubeObject, type Resource, resources, type Stored } from './kube/objects.ts';
+import { type KubeObject, type Resource, resources, type Stored, withoutAppliedCopy } from './kube/objects.ts';
 import { Reflector, type ReflectorOptions } from './kube/reflector.ts';
+import { SecretStore } from './kube/secret-store.ts';
 import type { Log } from './log.ts';
 import type { OperatorMetrics } from './metrics/operator-metrics.ts';
 import type { MediaCluster, Room } from './objects.ts';
+import type { Secret } from './rooms/desired-components.ts';
 import { roomIndexes } from './rooms/room-conflicts.ts';
 
 export type StoresOptions = {
@@ -28,7 +31,10 @@ export type StoresOptions = {
 };
 
 type Kept = { name: string; namespaced: boolean; reflector: Reflector<KubeObject> };
-type Narrowed<T extends KubeObject> = Pick<ReflectorOptions<T>, 'labelSelector' | 'fieldSelector' | 'resyncMs' | 'indexes'>;
+type Narrowed<T extends KubeObject> = Pick<
+  ReflectorOptions<T>,
+  'labelSelector' | 'fieldSelector' | 'metadataOnly' | 'slim' | 'resyncMs' | 'indexes'
+>;
 
 /** Interval of resyncs, which catch lost changes. */
 const resyncMs = 10 * 60_000;
@@ -38,22 +44,34 @@ const maxSilenceMs = 10 * 60_000;
 const lookForLostMs = 1_000;
 /** Retry interval for kinds that the API server does not support. */
 const lookForKindMs = 15_000;
+/** Content of Secrets in memory: that of MediaClusters is needed for each request to a node. */
+const maxSecretBytes = { rooms: 8 * 2 ** 20, clusters: 64 * 2 ** 20 };
 const managed = { labelSelector: 'app.kubernetes.io/managed-by=mediarooms-operator' };
 
 export class Stores {
   readonly clusters: ClusterStores;
   readonly rooms: Reflector<Room>;
+  /** Secrets that Rooms use, apart from those of MediaClusters, whose content always stays in memory. */
+  readonly roomSecrets: SecretStore<Secret>;
   readonly #all: Kept[] = [];
   readonly #options: StoresOptions;
 
   constructor(options: StoresOptions) {
     this.#options = options;
-    this.rooms = this.#keep<Room>(resources.rooms, { resyncMs, indexes: roomIndexes });
+    const { client } = options;
+    const slim = withoutAppliedCopy;
+    this.rooms = this.#keep<Room>(resources.rooms, { resyncMs, indexes: roomIndexes, slim });
+    // Secrets of Helm releases are large and not needed.
+    const secrets = this.#keep<ObservedSecret & Secret>(resources.secrets, {
+      fieldSelector: 'type!=helm.sh/release.v1',
+      metadataOnly: true,
+      slim: metadataOf,
+    });
+    this.roomSecrets = new SecretStore<Secret>({ metadata: secrets, client, maxBytes: maxSecretBytes.rooms });
     this.clusters = {
-      mediaClusters: this.#keep<MediaCluster>(resources.mediaClusters, { resyncMs }),
+      mediaClusters: this.#keep<MediaCluster>(resources.mediaClusters, { resyncMs, slim }),
       pods: this.#keep(resources.pods, managed),
-      // Secrets of Helm releases are large and not needed.
-      secrets: this.#keep(resources.secrets, { fieldSelector: 'type!=helm.sh/release.v1' }),
+      secrets: new SecretStore<ObservedSecret>({ metadata: secrets, client, maxBytes: maxSecretBytes.clusters }),
       services: this.#keep(resources.services, managed),
       configMaps: this.#keep(resources.configMaps, managed),
       serviceAccounts: this.#keep(resources.serviceAccounts, managed),
@@ -62,7 +80,7 @@ export class Stores {
       networkPolicies: this.#keep(resources.networkPolicies, managed),
       ingresses: this.#keep(resources.ingresses, managed),
       ...this.#keepOptional(options.optionalKinds),
-      nodes: options.nodes ? this.#keep(resources.nodes, {}) : undefined,
+      nodes: options.nodes ? this.#keep<Host>(resources.nodes, { slim: slimHost }) : undefined,
     };
   }
 
@@ -180,4 +198,10 @@ export class Stores {
       ...narrowed,
     });
   }
+}
+
+/** An API server or proxy that cannot return metadata alone returns the object. */
+function metadataOf<T extends KubeObject>(secret: Stored<T>): Stored<T> {
+  const { apiVersion, kind, metadata } = withoutAppliedCopy(secret);
+  return { apiVersion, kind, metadata } as Stored<T>;
 }

@@ -62,6 +62,11 @@ export class ClusterLookup implements ClusterAccess {
     });
   }
 
+  async prepare(namespace: string, name: string): Promise<void> {
+    const cluster = this.#stores.mediaClusters.get(`${namespace}/${name}`);
+    if (cluster) await this.#stores.secrets.read(namespace, [secretsOf(cluster).apiTokens]);
+  }
+
   token(namespace: string, name: string): string | undefined {
     const cluster = this.#stores.mediaClusters.get(`${namespace}/${name}`);
     if (!cluster) return undefined;

@@ -106,7 +106,7 @@ export class ClusterController {
     });
     this.#controller = new Controller({
       name: 'mediacluster',
-      workers: options.workers ?? 2,
+      workers: options.workers ?? 8,
       timeoutMs: options.timeoutMs ?? 60_000,
       queue: this.#queue,
       reconcile: whereClaimed(

@@ -1,5 +1,6 @@
 // Types of stored objects that the controller reads, and of the reflector caches.
 import type { KubeObject, Stored } from '../kube/objects.ts';
+import type { SecretStore } from '../kube/secret-store.ts';
 import type { MediaCluster } from '../objects.ts';
 import type { Host } from './pods/hosts.ts';
 
@@ -40,11 +41,11 @@ export type Store<T extends KubeObject> = {
 export const optionalKinds = ['serviceMonitors', 'httpRoutes', 'tlsRoutes', 'ingressRouteTcps'] as const;
 export type OptionalKind = (typeof optionalKinds)[number];
 
-/** Secrets must be watched completely; other kinds with the label `app.kubernetes.io/managed-by=mediarooms-operator` only. */
+/** The metadata of all Secrets must be watched; other kinds with the label `app.kubernetes.io/managed-by=mediarooms-operator` only. */
 export type ClusterStores = {
   mediaClusters: Store<MediaCluster>;
   pods: Store<ObservedPod>;
-  secrets: Store<ObservedSecret>;
+  secrets: Store<ObservedSecret> & Pick<SecretStore<ObservedSecret>, 'read'>;
   services: Store<ObservedService>;
   configMaps: Store<KubeObject>;
   serviceAccounts: Store<KubeObject>;

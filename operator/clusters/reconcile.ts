@@ -14,7 +14,7 @@ import type { OwnedObjects } from './owned-objects.ts';
 import type { Fleet, FleetState } from './pods/fleet.ts';
 import { retainedIndexes } from './pods/fleet.ts';
 import type { PodOperations, Pods, ReconcileContext } from './pods/pod-operations.ts';
-import { secretsOf } from './secrets/secret-values.ts';
+import { secretNames, secretsOf } from './secrets/secret-values.ts';
 import type { SharedResources, SharedResourcesResult } from './shared-resources.ts';
 import { configState } from './status/config-state.ts';
 import { statusOf, withStableCounters } from './status/status.ts';
@@ -56,6 +56,7 @@ export class ClusterReconciler {
     const remembered = this.#remember(key, cluster);
     const client = this.#options.client.scoped({ signal });
     const { adoption, sharedResources, fleet } = this.#options;
+    await this.#readSecrets(cluster);
     if (await adoption.adopt(client, cluster)) return { requeueAfterMs: adoptedRequeueMs };
     const pods = fleet.watch(key, cluster, remembered.quick);
     const live = {
@@ -85,9 +86,16 @@ export class ClusterReconciler {
     const { stores, fleet } = this.#options;
     const cluster = stores.mediaClusters.get(key);
     if (!cluster || cluster.metadata.deletionTimestamp !== undefined) return;
+    await this.#readSecrets(cluster);
     fleet.watch(key, cluster, true);
     await fleet.pollNow(key);
     await this.reconcile(key, signal);
+  }
+
+  /** Later steps, and requests to the nodes, use the content that was read last. */
+  async #readSecrets(cluster: StoredCluster): Promise<void> {
+    const names = [...secretNames(cluster), namesOf(cluster.metadata.name).config];
+    await this.#options.stores.secrets.read(namespaceOf(cluster), names);
   }
 
   #remember(key: string, { metadata }: StoredCluster): Remembered {

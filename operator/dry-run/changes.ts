@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'yaml';
 import type { Change, DryRunState } from '../kube/dry-run-client.ts';
 import type { KubeError } from '../kube/http/kube-error.ts';
-import { type KubeObject, keyOf, type Stored } from '../kube/objects.ts';
+import { type KubeObject, keyOf, lastApplied, type Stored } from '../kube/objects.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
 /** An object before and after its dry-run writes. The API server responds to each write as if it were the only one. */
@@ -12,7 +12,6 @@ type Json = { readonly [field: string]: unknown };
 
 /** Server-managed metadata. lastApplied contains the whole object again, including the values of a Secret. */
 const counted = ['uid', 'resourceVersion', 'generation', 'creationTimestamp', 'managedFields'];
-const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 
 export class PlannedChanges implements DryRunState {
   readonly #objects = new Map<string, PlannedWrite>();

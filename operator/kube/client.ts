@@ -37,7 +37,13 @@ export type ConnectOptions = {
 
 /** Reference to an object; `namespace` is omitted for cluster-scoped kinds. */
 export type ObjectRef = { namespace?: string | undefined; name: string };
-export type ListOptions = { namespace?: string | undefined; labelSelector?: string | undefined; fieldSelector?: string | undefined };
+export type ListOptions = {
+  namespace?: string | undefined;
+  labelSelector?: string | undefined;
+  fieldSelector?: string | undefined;
+  /** The objects have no spec, status and data. */
+  metadataOnly?: boolean | undefined;
+};
 export type ApplyOptions = { subresource?: 'status'; dryRun?: boolean; fieldManager?: string };
 export type DeleteOptions = { uid?: string; resourceVersion?: string; gracePeriodSeconds?: number };
 /** Objects to apply are not typed as stored objects, because they contain only our fields. */
@@ -229,12 +235,12 @@ export class KubeClient {
 
   /** Resolves when the API server ended the watch normally. For the reflector. */
   async watch(resource: Resource, options: WatchOptions, onEvent: (event: WatchEvent) => void): Promise<void> {
-    const { namespace, labelSelector, fieldSelector, resourceVersion, idleMs } = options;
+    const { namespace, labelSelector, fieldSelector, resourceVersion, idleMs, metadataOnly } = options;
     const call = { verb: 'watch', resource, namespace } as const;
     // Random as in client-go, so that watches that began together do not end together.
     const timeoutSeconds = Math.floor(300 * (1 + this.#shared.random()));
     const query = { watch: true, allowWatchBookmarks: true, timeoutSeconds, resourceVersion, labelSelector, fieldSelector };
-    const request: Request = { call, path: collectionPath(resource, namespace), query };
+    const request: Request = { call, path: collectionPath(resource, namespace), query, metadataOnly };
     const open = async (ended: AbortSignal) => {
       const begin = this.#deadline(call, [ended]);
       try {
@@ -284,13 +290,13 @@ export class KubeClient {
   }
 
   async #pages<T extends KubeObject>(resource: Resource, options: ListOptions): Promise<{ items: Stored<T>[]; resourceVersion: string }> {
-    const { namespace, labelSelector, fieldSelector } = options;
+    const { namespace, labelSelector, fieldSelector, metadataOnly } = options;
     const call = { verb: 'list', resource, namespace } as const;
     const items: Stored<T>[] = [];
     for (let token: string | undefined; ; ) {
       const query = { limit: pageSize, continue: token, labelSelector, fieldSelector };
       const path = collectionPath(resource, namespace);
-      const page = readPage<T>(call, await this.#send({ call, path, query }));
+      const page = readPage<T>(call, await this.#send({ call, path, query, metadataOnly }));
       for (const item of page.items) items.push(item);
       if (page.next === undefined) return { items, resourceVersion: page.resourceVersion };
       token = page.next;

@@ -67,9 +67,17 @@ export const resources = {
   },
 } as const satisfies Record<string, Resource>;
 
+export const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
+
 /** Key of stores and queues: `namespace/name`, or the name of a cluster-scoped object. */
 export function keyOf(object: KubeObject): string {
   return object.metadata.namespace === undefined ? object.metadata.name : `${object.metadata.namespace}/${object.metadata.name}`;
+}
+
+/** Without the copy of the object that `kubectl apply` keeps: it is as large as the object, and contains the data of a Secret. */
+export function withoutAppliedCopy<T extends KubeObject>(object: Stored<T>): Stored<T> {
+  delete object.metadata.annotations?.[lastApplied];
+  return object;
 }
 
 /** Controller reference to `owner`; the garbage collector follows it. */

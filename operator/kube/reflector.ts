@@ -15,6 +15,10 @@ export type ReflectorOptions<T extends KubeObject> = {
   namespaces: readonly string[];
   labelSelector?: string;
   fieldSelector?: string;
+  /** The cached objects have no spec, status and data. */
+  metadataOnly?: boolean;
+  /** Returns what the cache keeps of an object. */
+  slim?: (object: Stored<T>) => Stored<T>;
   log: Log;
   /** Also called by a resync, with the same object twice. It must only enqueue keys; errors are logged. */
   onChange: (object: Stored<T>, old?: Stored<T>) => void;
@@ -163,8 +167,9 @@ export class Reflector<T extends KubeObject> {
 
   async #watch(client: KubeClient, scope: Scope): Promise<void> {
     const { namespace, resourceVersion } = scope;
-    const { resource, labelSelector, fieldSelector, idleMs = 90_000, log } = this.#options;
-    await client.watch(resource, { namespace, resourceVersion, labelSelector, fieldSelector, idleMs }, (event) => {
+    const { resource, labelSelector, fieldSelector, metadataOnly, idleMs = 90_000, log } = this.#options;
+    const options = { namespace, resourceVersion, labelSelector, fieldSelector, metadataOnly, idleMs };
+    await client.watch(resource, options, (event) => {
       if (scope.failures > 0) log.info({ resource: resource.plural, namespace, failures: scope.failures }, 'watch recovered');
       scope.failures = 0;
       scope.rejected = undefined;
@@ -233,9 +238,9 @@ export class Reflector<T extends KubeObject> {
   }
 
   async #relist(client: KubeClient, scope: Scope): Promise<void> {
-    const { resource, labelSelector, fieldSelector, metrics } = this.#options;
+    const { resource, labelSelector, fieldSelector, metadataOnly, metrics } = this.#options;
     const { namespace } = scope;
-    const { items, resourceVersion } = await client.list<T>(resource, { namespace, labelSelector, fieldSelector });
+    const { items, resourceVersion } = await client.list<T>(resource, { namespace, labelSelector, fieldSelector, metadataOnly });
     this.#lastActivity = performance.now();
     const seen = new Set(items.map(keyOf));
     for (const object of this.#store.list()) {
@@ -261,9 +266,10 @@ export class Reflector<T extends KubeObject> {
     scope.resourceVersion = object.metadata.resourceVersion;
   }
 
-  #change(object: Stored<T>): void {
+  #change(received: Stored<T>): void {
     // managedFields are not used, and are as large as the object.
-    delete (object.metadata as { managedFields?: unknown }).managedFields;
+    delete (received.metadata as { managedFields?: unknown }).managedFields;
+    const object = this.#options.slim?.(received) ?? received;
     const old = this.#store.set(object);
     // An object recreated during a gap of the watch is a deletion and an addition.
     if (old && old.metadata.uid !== object.metadata.uid) this.#notify(() => this.#options.onDelete(old));

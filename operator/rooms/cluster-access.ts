@@ -25,6 +25,8 @@ export interface ClusterAccess {
   find(namespace: string, name: string | undefined): { cluster: Stored<MediaCluster> } | ConditionReason;
   /** Its existing pods with an address. */
   nodes(namespace: string, cluster: string): ClusterNode[];
+  /** Reads what `token` returns, after a change of its Secret. */
+  prepare(namespace: string, cluster: string): Promise<void>;
   /** API token of the operator; read for every request, because it may rotate. */
   token(namespace: string, cluster: string): string | undefined;
   /** Base URL of any node for clients (`http[s]://host[:port][/path]`); undefined if clients use the address of each node (http and ws). */

@@ -11,8 +11,7 @@ import type { MediaCluster, Room } from '../objects.ts';
 import { type ConnectNode, contentDigest } from './cluster-client.ts';
 import { ClusterClients, clusterCacheKey } from './cluster-clients.ts';
 import { roomIdOf } from './desired.ts';
-import { type Secret, secretNamesOf } from './desired-components.ts';
-import { peerSecretName } from './peer-secret.ts';
+import type { Secret } from './desired-components.ts';
 import { countsIntervalMs } from './reconcile-placed.ts';
 import type { RoomCache } from './room-cache.ts';
 import { type RoomDeps, RoomReconciler, roomFinalizer } from './room-reconciler.ts';
@@ -88,6 +87,7 @@ export class RoomController {
   }
 
   roomChanged(room: Stored<Room>, old?: Stored<Room>): void {
+    this.#memories.get(keyOf(room))?.reflected(room);
     if (old && old.status?.phase !== room.status?.phase) this.#addSiblings(room);
     if (old && onlyOwnWrites(room, old)) return;
     this.#queue.add(keyOf(room), room.metadata.deletionTimestamp === undefined ? 'normal' : 'high');
@@ -102,12 +102,12 @@ export class RoomController {
     const { namespace, name, resourceVersion } = secret.metadata;
     const key = roomKeyOf(secret);
     if (key !== undefined) {
-      if (this.#memories.get(key)?.secret.resourceVersion !== resourceVersion) this.#queue.add(key);
+      const written = this.#memories.get(key)?.secret;
+      if (written?.resourceVersion === resourceVersion) written.reflected(resourceVersion);
+      else this.#queue.add(key);
       return;
     }
-    for (const room of this.#roomsOf(namespace)) {
-      if (secretNamesOf(room.spec).includes(name) || peerSecretName(room.metadata) === name) this.#queue.add(keyOf(room));
-    }
+    for (const room of this.#options.rooms.where('secret', `${namespace}/${name}`)) this.#queue.add(keyOf(room));
   }
 
   secretDeleted(secret: Stored<Secret>): void {
@@ -142,7 +142,7 @@ export class RoomController {
   }
 
   #roomsOf(namespace: string | undefined): Stored<Room>[] {
-    return this.#options.rooms.list().filter(({ metadata }) => metadata.namespace === namespace);
+    return this.#options.rooms.where('namespace', namespace ?? '');
   }
 
   /** Other Rooms with the same id may be able to use it now. */

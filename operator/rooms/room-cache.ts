@@ -33,24 +33,33 @@ export class RejectionCache {
 export class PendingSecretWrite {
   #written: { secret: Stored<Secret>; until: number; seen: boolean } | undefined;
   #deleted: string | undefined;
+  #version: string | undefined;
 
+  /** Of the last write. */
   get resourceVersion(): string | undefined {
-    return this.#written?.secret.metadata.resourceVersion;
+    return this.#version;
+  }
+
+  /** The reflector has received that version: its content can be requested when it is needed. */
+  reflected(resourceVersion: string): void {
+    if (this.#version === resourceVersion) this.#written = undefined;
   }
 
   /** `now`: monotonic milliseconds. */
   set(secret: Stored<Secret>, now: number): void {
+    this.#version = secret.metadata.resourceVersion;
     this.#written = { secret, until: now + reflectedMs, seen: false };
   }
 
   delete(uid: string): void {
     this.#written = undefined;
+    this.#version = undefined;
     this.#deleted = uid;
   }
 
   /** The reflector reported the deletion. */
   gone(uid: string): void {
-    if (this.#written?.secret.metadata.uid === uid) this.#written = undefined;
+    if (this.#written?.secret.metadata.uid === uid) this.delete(uid);
   }
 
   /** The Secret as currently stored, from the cache and the pending write. */
@@ -59,8 +68,11 @@ export class PendingSecretWrite {
     if (cached && cached.metadata.uid === this.#deleted) return undefined;
     if (!written) return cached;
     if (cached) {
-      written.seen ||= cached.metadata.uid === written.secret.metadata.uid;
-      return newerVersion(cached, written.secret);
+      const same = cached.metadata.uid === written.secret.metadata.uid;
+      written.seen ||= same;
+      const newest = newerVersion(cached, written.secret);
+      if (same && newest === cached) this.#written = undefined;
+      return newest;
     }
     // The write has not reached the reflector yet, or the Secret was deleted.
     return !written.seen && now < written.until ? written.secret : undefined;
@@ -89,6 +101,11 @@ export class RoomCache {
   constructor(uid: string, createPendingUntil: number) {
     this.uid = uid;
     this.createPendingUntil = createPendingUntil;
+  }
+
+  /** The reflector has received this version, so that an older written one is no longer needed. */
+  reflected(room: Stored<Room> | undefined): void {
+    if (room && newerVersion(room, this.room) === room) this.room = undefined;
   }
 
   /** Keeps for later reconciles what an action added to the observation. */

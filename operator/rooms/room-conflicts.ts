@@ -1,12 +1,21 @@
-// Room id conflicts: decides which of two Rooms gets an id on a cluster.
+// Relations of Rooms: indexes to find them, and which of two Rooms gets an id on a cluster.
 import type { Stored } from '../kube/objects.ts';
 import type { Room } from '../objects.ts';
 import { roomIdOf } from './desired.ts';
+import { secretNamesOf } from './desired-components.ts';
+import { peerSecretName } from './peer-secret.ts';
 
-/** Index of the Room reflector: by `<namespace>/<room id>`. */
+/** Indexes of the Room reflector: by namespace, by `<namespace>/<room id>`, and by `<namespace>/<name>` of each Secret that it uses. */
 export const roomIndexes = {
+  namespace: (room: Stored<Room>): string[] => [room.metadata.namespace ?? ''],
   roomId: (room: Stored<Room>): string[] => [`${room.metadata.namespace}/${roomIdOf(room)}`],
+  secret: (room: Stored<Room>): string[] => secretsOfRoom(room).map((name) => `${room.metadata.namespace}/${name}`),
 } as const;
+
+/** Names of the Secrets that a Room reads or writes. */
+export function secretsOfRoom({ metadata, spec }: Stored<Room>): string[] {
+  return [...new Set([...secretNamesOf(spec), peerSecretName(metadata)])];
+}
 
 const over = ['Finished', 'Failed'];
 

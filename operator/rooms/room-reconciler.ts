@@ -9,6 +9,7 @@ import { hasFinalizer, setFinalizer } from '../kube/finalizers.ts';
 import { conflict, isConflict, isNotFound } from '../kube/http/kube-error.ts';
 import { keyOf, resources, type Stored } from '../kube/objects.ts';
 import type { Reflector } from '../kube/reflector.ts';
+import type { SecretStore } from '../kube/secret-store.ts';
 import { applyStatus } from '../kube/status-writer.ts';
 import type { Log } from '../log.ts';
 import type { NodeClient } from '../nodes/node-client.ts';
@@ -27,7 +28,7 @@ import type { Action, Observed } from './observed.ts';
 import { peerSecretName, readPeerSecret } from './peer-secret.ts';
 import { isTerminal, reconcile } from './reconcile.ts';
 import { createPendingMs, newerVersion, peersCacheKey, RoomCache } from './room-cache.ts';
-import { conflictingRoom } from './room-conflicts.ts';
+import { conflictingRoom, secretsOfRoom } from './room-conflicts.ts';
 import { deletePeerSecret, writePeerSecret } from './secret-writer.ts';
 import { transitions } from './transitions.ts';
 
@@ -43,8 +44,8 @@ export type RoomDeps = {
   client: Pick<KubeClient, 'find' | 'create' | 'apply' | 'patch' | 'delete'>;
   /** With `roomIndexes`; its changes are passed to `roomChanged` and `roomDeleted` of the controller. */
   rooms: Pick<Reflector<Room>, 'get' | 'list' | 'where'>;
-  /** Of the same namespaces; its changes are passed to `secretChanged` and `secretDeleted`. */
-  secrets: Pick<Reflector<Secret>, 'get'>;
+  /** Of the same namespaces; changes are passed to `secretChanged` and `secretDeleted`. */
+  secrets: Pick<SecretStore<Secret>, 'read'>;
   access: ClusterAccess;
   recorder: Pick<EventRecorder, 'emit'>;
   log: Log;
@@ -97,7 +98,10 @@ export class RoomReconciler {
     const memory = this.#memoryOf(key, cached);
     try {
       const pass = await this.#observe(newerVersion(cached, memory.room) ?? cached, memory, signal);
-      return await this.#settle(pass);
+      const reconciled = await this.#settle(pass);
+      // The watch may have been faster than the response to the last write.
+      memory.reflected(rooms.get(key));
+      return reconciled;
     } catch (error) {
       // Changed concurrently; the other write will arrive by the watch.
       if (isConflict(error)) return { requeueAfterMs: conflictMs };
@@ -128,14 +132,16 @@ export class RoomReconciler {
   }
 
   async #observe(room: Stored<Room>, memory: RoomCache, signal: AbortSignal): Promise<Pass> {
-    const { links, secrets } = this.#options;
+    const { links, secrets, access } = this.#options;
     const { namespace = '', uid, deletionTimestamp } = room.metadata;
     const parsed = roomStatusSchema.safeParse(room.status ?? {});
     const status: RoomStatus = parsed.success ? parsed.data : {};
     const spec = readSpec(room);
     const found = this.#findCluster(room, status);
     const cluster = 'cluster' in found ? found.cluster : undefined;
-    const secretOf = (name: string) => secrets.get(`${namespace}/${name}`);
+    const contents = await secrets.read(namespace, secretsOfRoom(room));
+    const secretOf = (name: string) => contents.get(name);
+    if (cluster) await access.prepare(namespace, cluster.metadata.name);
     const secretAccess: SecretAccess = { secretOf, usable: cluster?.spec.roomSecrets, digests: this.#digests };
     const monotonic = performance.now();
     const stamp = cluster ? `${status.incarnation}|${room.metadata.generation}|${clusterCacheKey(cluster)}` : '';

@@ -1,4 +1,5 @@
 // Pods of a cluster: observes them, computes the desired number and performs the steps of the rollout plan.
+import { eachOf } from '../../each-of.ts';
 import type { ConditionReason } from '../../kube/conditions.ts';
 import type { Stored } from '../../kube/objects.ts';
 import { disruptionBudget } from '../auxiliary-objects.ts';
@@ -29,6 +30,8 @@ import { SurgeMonitor } from './surge-monitor.ts';
 const firstFailurePause = 1_000;
 const maxFailurePauseMs = 60_000;
 const failureMemory = 300_000;
+/** Pods that are drained side by side. */
+const drainWidth = 16;
 
 export type FleetOptions = {
   operations: PodOperations;
@@ -255,8 +258,13 @@ export class Fleet {
 
   async #drainAndKeep(context: ReconcileContext, pods: Pods, plan: RolloutPlan, { seen, progress, held }: FleetState): Promise<void> {
     const { operations } = this.#options;
-    for (const { pod, reason } of plan.drain) {
-      const message = await operations.drain(context, pods, pod, reason, drainTimeoutMs(context.cluster, reason));
+    const messages = new Map<PodSnapshot, string | undefined>();
+    // Side by side, because a node that does not respond delays its own drain only.
+    await eachOf(plan.drain, drainWidth, async ({ pod, reason }) => {
+      messages.set(pod, await operations.drain(context, pods, pod, reason, drainTimeoutMs(context.cluster, reason)));
+    });
+    for (const { pod } of plan.drain) {
+      const message = messages.get(pod);
       if (message) progress.push({ reason: 'Draining', message });
       const entry = seen.find(({ facts }) => facts === pod);
       if (entry) entry.message = message;

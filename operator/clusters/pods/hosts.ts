@@ -27,6 +27,26 @@ export function isLeaving({ spec: { unschedulable = false, taints = [] } = {} }:
   return taints.some(({ key }) => removalTaints.has(key)) || (cordoned && onCordon === 'drain');
 }
 
+/** The fields that the operator uses: a Node with its images and volumes is much larger. */
+export function slimHost({ apiVersion, kind, metadata, spec, status }: Stored<Host>): Stored<Host> {
+  const { name, uid, resourceVersion } = metadata;
+  const { unschedulable, taints } = spec ?? {};
+  const { addresses = [], conditions = [] } = status ?? {};
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, uid, resourceVersion },
+    spec: {
+      ...(unschedulable === undefined ? {} : { unschedulable }),
+      ...(taints === undefined ? {} : { taints: taints.map(({ key, effect }) => ({ key, effect })) }),
+    },
+    status: {
+      addresses: addresses.map(({ type, address }) => ({ type, address })),
+      conditions: conditions.filter(({ type }) => type === 'Ready').map(({ type, status }) => ({ type, status })),
+    },
+  };
+}
+
 export function isHostReady(host: Host): boolean {
   return host.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
 }

@@ -12,7 +12,8 @@ const storedSchema = z.object({
 });
 const listSchema = z.object({
   metadata: z.object({ resourceVersion: z.string(), continue: z.string().optional() }),
-  items: z.array(storedSchema),
+  /** null in an empty list of metadata. */
+  items: z.array(storedSchema).nullable(),
 });
 const watchSchema = z.object({
   type: z.enum(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR']),
@@ -69,7 +70,7 @@ export function readPage<T extends KubeObject>(
   const parsed = listSchema.safeParse(json);
   if (!parsed.success) throw invalidResponse(requestInfo, 'returned an invalid list');
   const { resourceVersion, continue: next } = parsed.data.metadata;
-  const items = (json as { items: Stored<T>[] }).items.map((item) => withKind<T>(requestInfo.resource, item));
+  const items = ((json as { items: Stored<T>[] | null }).items ?? []).map((item) => withKind<T>(requestInfo.resource, item));
   return { items, resourceVersion, next: next || undefined };
 }
 
@@ -132,8 +133,9 @@ function messageOf(requestInfo: RequestInfo, status: number, returned: z.infer<t
   return returned?.message || `The API server returned ${status} for ${describeRequest(requestInfo)}.`;
 }
 
-/** Items in lists of built-in kinds contain neither apiVersion nor kind. */
+/** Items in lists of built-in kinds contain neither apiVersion nor kind; those of a request of metadata have that of the metadata. */
 function withKind<T extends KubeObject>(resource: Resource, object: Stored<T>): Stored<T> {
+  if (object.kind === 'PartialObjectMetadata') Object.assign(object, { apiVersion: resource.apiVersion, kind: resource.kind });
   object.apiVersion ??= resource.apiVersion;
   object.kind ??= resource.kind;
   return object;

@@ -8,7 +8,19 @@ import { type Query, queryText } from './paths.ts';
 import { describeRequest, invalidResponse, type RequestInfo, toStatusError, verbs } from './responses.ts';
 
 /** `repeatable`: idempotent; everything except `create` is, if omitted. */
-export type Request = { call: RequestInfo; path: string; query?: Query; body?: unknown; repeatable?: boolean };
+export type Request = {
+  call: RequestInfo;
+  path: string;
+  query?: Query;
+  body?: unknown;
+  repeatable?: boolean;
+  /** Requests only the metadata of the objects. */
+  metadataOnly?: boolean | undefined;
+};
+
+/** Objects without spec, status and data: https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches */
+const acceptMetadata = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json';
+const acceptMetadataList = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json';
 
 /** A page of 500 Secrets of maximum size is longer; clusters with such Secrets need smaller pages. */
 const maxResponseBytes = 128 * 2 ** 20;
@@ -61,7 +73,7 @@ export class Transport {
         path: `${this.#apiServerConnection.prefix}${path}${queryText(query ?? {})}`,
         method,
         headers: {
-          accept: 'application/json',
+          accept: acceptOf(request),
           ...headers,
           'user-agent': this.#userAgent,
           ...(body === undefined ? {} : { 'content-type': contentType }),
@@ -92,6 +104,11 @@ export class Transport {
     if (size > this.#longest) throw invalidResponse(requestInfo, `returned more than ${this.#longest} bytes`);
     return Buffer.concat(chunks).toString();
   }
+}
+
+function acceptOf({ call, metadataOnly = false }: Request): string {
+  if (!metadataOnly) return 'application/json';
+  return call.verb === 'list' ? acceptMetadataList : acceptMetadata;
 }
 
 /** Error for a broken connection: the reason of the signal if that aborted it. */

@@ -2,6 +2,7 @@
 import { resources, type Stored } from '../../../operator/kube/objects.ts';
 import type { CallObservation } from '../../../operator/kube/observer.ts';
 import { Reflector } from '../../../operator/kube/reflector.ts';
+import { SecretStore } from '../../../operator/kube/secret-store.ts';
 import type { MediaCluster, Room } from '../../../operator/objects.ts';
 import type { ClusterAccess, ClusterNode } from '../../../operator/rooms/cluster-access.ts';
 import { RoomController } from '../../../operator/rooms/controller.ts';
@@ -96,6 +97,7 @@ export class RoomFixture {
     const secrets = new Reflector<Secret>({
       ...common,
       resource: resources.secrets,
+      metadataOnly: true,
       onChange: (secret) => controller.secretChanged(secret),
       onDelete: (secret) => controller.secretDeleted(secret),
     });
@@ -106,7 +108,15 @@ export class RoomFixture {
       onDelete: (cluster) => controller.clusterChanged(cluster),
     });
     const access = this.#accessTo(clusters);
-    const controller: RoomController = new RoomController({ client, rooms, secrets, access, recorder, log, ...options });
+    const controller: RoomController = new RoomController({
+      client,
+      rooms,
+      secrets: new SecretStore({ metadata: secrets, client, maxBytes: 2 ** 20 }),
+      access,
+      recorder,
+      log,
+      ...options,
+    });
     const reflectors = [rooms, secrets, clusters];
     const reflecting = reflectors.map((reflector) => reflector.run(stop.signal));
     await Promise.all(reflectors.map((reflector) => reflector.whenSynced(stop.signal)));
@@ -180,6 +190,7 @@ export class RoomFixture {
         return { reason: only ? 'ClusterNotNamed' : 'ClusterNotFound', message: `Found ${found.length} such MediaClusters.` };
       },
       nodes: (namespace, cluster) => this.pods.get(`${namespace}/${cluster}`) ?? [],
+      prepare: async () => {},
       token: () => this.token,
       publicUrl: () => this.api,
     };

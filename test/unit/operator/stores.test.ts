@@ -1,4 +1,4 @@
-// Caches of the operator in several namespaces, one of which was deleted, with a scripted API server.
+// Caches of the operator: several namespaces, one of which was deleted, and what is kept of Secrets and Nodes. With a scripted API server.
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
@@ -44,4 +44,70 @@ test('a namespace without permissions is lost and delays nothing, and a kind tha
   for (const { path, response } of watches) if (path.endsWith('/httproutes')) response.end();
   await eventually('the kind stalls', () => stores.stalled() !== undefined, { within: 60_000 });
   assert.equal(stores.stalled(), 'httproutes cannot be watched: no such kind');
+});
+
+test('the caches contain the metadata of Secrets and the used fields of Nodes, and content is requested for one Secret', async (t) => {
+  const lastApplied = { 'kubectl.kubernetes.io/last-applied-configuration': '{"data":{"password":"c2VjcmV0"}}' };
+  const metadata = { name: 's', namespace: 'living', uid: 'u', resourceVersion: '1', annotations: { note: 'kept', ...lastApplied } };
+  const host = {
+    metadata: { name: 'host', uid: 'h', resourceVersion: '1', labels: { zone: 'a' }, annotations: { long: 'text' } },
+    spec: { podCIDR: '10.0.0.0/24', unschedulable: true, taints: [{ key: 'k', effect: 'NoSchedule', timeAdded: 'now' }] },
+    status: {
+      addresses: [{ type: 'InternalIP', address: '10.0.0.1' }],
+      conditions: [
+        { type: 'Ready', status: 'True', message: 'kubelet is posting ready status' },
+        { type: 'DiskPressure', status: 'False' },
+      ],
+      images: [{ names: ['a'.repeat(100)] }],
+    },
+  };
+  const api = await startFakeApi(t, ({ path, query, headers }, response) => {
+    if (query.has('watch')) return response.writeHead(200).flushHeaders();
+    const page = (items: object[]) => json(response, { metadata: { resourceVersion: '1' }, items });
+    if (path.endsWith('/nodes')) return page([host]);
+    if (path.includes('/namespaces/empty/')) return json(response, { metadata: { resourceVersion: '1' }, items: null });
+    if (!path.endsWith('/secrets')) return page([]);
+    if (!/as=PartialObjectMetadataList/.test(headers.accept ?? '')) return page([{ metadata, data: { password: 'c2VjcmV0' } }]);
+    return page([{ apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', metadata }]);
+  });
+  const stores = new Stores({
+    client: await connect(t, { kubeconfig: api.kubeconfig }),
+    namespaces: ['living', 'empty'],
+    nodes: true,
+    optionalKinds: new Set(),
+    log: silentLog(),
+    metrics: new OperatorMetrics(),
+    changed: () => {},
+    deleted: () => {},
+    appeared: () => {},
+  });
+  const end = new AbortController();
+  const running = stores.run(end.signal);
+  t.after(() => {
+    end.abort();
+    return running;
+  });
+  await stores.whenSynced(AbortSignal.any([end.signal, AbortSignal.timeout(120_000)]));
+  const cached = { apiVersion: 'v1', kind: 'Secret', metadata: { ...metadata, annotations: { note: 'kept' } } };
+  assert.deepEqual(stores.clusters.secrets.list(), [cached]);
+  assert.deepEqual(stores.clusters.nodes?.list(), [
+    {
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name: 'host', uid: 'h', resourceVersion: '1' },
+      spec: { unschedulable: true, taints: [{ key: 'k', effect: 'NoSchedule' }] },
+      status: { addresses: host.status.addresses, conditions: [{ type: 'Ready', status: 'True' }] },
+    },
+  ]);
+  const found = await stores.roomSecrets.read('living', ['s', 'missing']);
+  assert.deepEqual(
+    [...found].map(([name, { data }]) => [name, data]),
+    [['s', { password: 'c2VjcmV0' }]],
+  );
+  const requested = api.asked.filter(({ query }) => query.get('fieldSelector')?.startsWith('metadata.name='));
+  assert.deepEqual(
+    requested.map(({ query }) => query.get('fieldSelector')),
+    ['metadata.name=s'],
+  );
+  assert.deepEqual(stores.roomSecrets.list(), [cached]);
 });

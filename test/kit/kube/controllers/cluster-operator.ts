@@ -1,9 +1,11 @@
 // The MediaCluster controller in the process of a test, with separate reflectors; a test can replace its clocks and clients.
 import { ClusterController, type ClusterControllerOptions } from '../../../../operator/clusters/controller.ts';
 import type { ClusterStores } from '../../../../operator/clusters/observed-objects.ts';
+import type { KubeClient } from '../../../../operator/kube/client.ts';
 import { type KubeObject, type Resource, resources, type Stored } from '../../../../operator/kube/objects.ts';
 import type { CallObservation } from '../../../../operator/kube/observer.ts';
 import { Reflector } from '../../../../operator/kube/reflector.ts';
+import { SecretStore } from '../../../../operator/kube/secret-store.ts';
 import type { Log } from '../../../../operator/log.ts';
 import { NodeClient } from '../../../../operator/nodes/node-client.ts';
 import type { ApiServer } from '../api-server.ts';
@@ -54,12 +56,13 @@ export class ClusterOperator {
     const stop = new AbortController();
     const reflectors: Reflector<KubeObject>[] = [];
     let controller: ClusterController | undefined;
-    const stores = storesOf(options, <T extends KubeObject>(resource: Resource, labelSelector?: string): Reflector<T> => {
+    const stores = storesOf(options, client, <T extends KubeObject>(resource: Resource, labelSelector?: string): Reflector<T> => {
       const reflector = new Reflector<T>({
         client,
         resource,
         namespaces: resource.namespaced ? (options.namespaces ?? []) : [],
         ...(labelSelector ? { labelSelector } : {}),
+        metadataOnly: resource.kind === 'Secret',
         log,
         onChange: (object: Stored<T>, old?: Stored<T>) => controller?.changed(object, old),
         onDelete: (object: Stored<T>) => controller?.deleted(object),
@@ -102,11 +105,11 @@ export class ClusterOperator {
 
 type Reflect = <T extends KubeObject>(resource: Resource, labelSelector?: string) => Reflector<T>;
 
-function storesOf(options: ClusterOperatorOptions, reflect: Reflect): ClusterStores {
+function storesOf(options: ClusterOperatorOptions, client: KubeClient, reflect: Reflect): ClusterStores {
   return {
     mediaClusters: reflect(resources.mediaClusters),
     pods: reflect(resources.pods, ours),
-    secrets: reflect(resources.secrets),
+    secrets: new SecretStore({ metadata: reflect(resources.secrets), client, maxBytes: 2 ** 24 }),
     services: reflect(resources.services, ours),
     configMaps: reflect(resources.configMaps, ours),
     serviceAccounts: reflect(resources.serviceAccounts, ours),

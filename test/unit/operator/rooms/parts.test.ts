@@ -8,7 +8,7 @@ import { BoundedMap } from '../../../../operator/rooms/bounded-map.ts';
 import { defaultsOf, oldFormNotice, readSpec } from '../../../../operator/rooms/desired.ts';
 import { desiredComponents, type Secret, SecretDigests, secretNamesOf } from '../../../../operator/rooms/desired-components.ts';
 import { peerSecret, peerSecretName, peerUrl, readPeerSecret, renewalIn } from '../../../../operator/rooms/peer-secret.ts';
-import { PendingSecretWrite, RejectionCache } from '../../../../operator/rooms/room-cache.ts';
+import { PendingSecretWrite, RejectionCache, RoomCache } from '../../../../operator/rooms/room-cache.ts';
 import { conflictingRoom } from '../../../../operator/rooms/room-conflicts.ts';
 import { transitions } from '../../../../operator/rooms/transitions.ts';
 import { fieldsOf } from '../../../kit/fields.ts';
@@ -169,6 +169,21 @@ describe('A peer Secret', () => {
     assert.equal(written.current(made, 1), undefined);
   });
 
+  test('is not kept once the reflector has received it, whether its event or the response arrives first', () => {
+    const made = secret('r-peers', { 'p.token': 'secret' });
+    const { data: _, ...metadata } = made;
+    const first = new PendingSecretWrite();
+    first.set(made, 0);
+    first.reflected('4');
+    assert.equal(first.current(undefined, 1), made);
+    first.reflected('5');
+    assert.deepEqual([first.current(undefined, 1), first.resourceVersion], [undefined, '5']);
+    const last = new PendingSecretWrite();
+    last.set(made, 0);
+    assert.equal(last.current(metadata, 1), metadata);
+    assert.equal(last.current(undefined, 1), undefined);
+  });
+
   test('does not exist if the reflector reported its deletion before the next reconcile', () => {
     const written = new PendingSecretWrite();
     const made = secret('r-peers', {});
@@ -178,6 +193,18 @@ describe('A peer Secret', () => {
     written.gone(made.metadata.uid);
     assert.deepEqual([written.current(undefined, 2), written.resourceVersion], [undefined, undefined]);
   });
+});
+
+test('a written Room is kept until the reflector has received it', () => {
+  const { room } = observed();
+  const version = (resourceVersion: string) => ({ ...room, metadata: { ...room.metadata, resourceVersion } });
+  const cache = new RoomCache(room.metadata.uid, 0);
+  cache.room = version('10');
+  cache.reflected(version('9'));
+  cache.reflected(undefined);
+  assert.equal(cache.room?.metadata.resourceVersion, '10');
+  cache.reflected(version('10'));
+  assert.equal(cache.room, undefined);
 });
 
 describe('In a conflict of two Rooms for one id', () => {
