@@ -27,6 +27,16 @@ export const healthViewSchema = z
         rooms: z.number().int().nonnegative(),
         connectedPeers: z.number().int().nonnegative(),
         forwardedTracks: z.number().int().nonnegative(),
+        streams: z.number().int().nonnegative().meta({ description: 'Components of type hls, with or without viewers.' }),
+        cpu: z
+          .number()
+          .nonnegative()
+          .meta({ description: 'CPU that the container of the node used recently, as a share of the cores that it may use (0 to 1).' }),
+        rejectedRooms: z
+          .number()
+          .int()
+          .nonnegative()
+          .meta({ description: 'Requests for a room that this node has rejected since its start, because no node accepted rooms.' }),
       })
       .meta({ description: 'Load of this node alone: what ends if the node ends.' }),
     busy: busySchema,

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { Rule } from '../api/core/kube.ts';
 import { gateway, ingress, turn } from './cluster-access.ts';
+import { autoscaling } from './cluster-autoscaling.ts';
 import { clusterConfigSchema } from './cluster-config.ts';
 import { externalDns, network, services } from './cluster-network.ts';
 import { media, podTemplate, storage } from './cluster-pods.ts';
@@ -20,18 +21,6 @@ import {
 } from './schema.ts';
 
 const reference = (what: string) => z.object({ name: secretName }).meta({ description: what });
-
-const autoscaling = withRules(
-  z.object({
-    minReplicas: integer(1, 100).default(1).meta({ description: 'Minimum number of nodes.' }),
-    maxReplicas: integer(1, 100).meta({ description: 'Maximum number of nodes.' }),
-    targetForwardedTracks: integer(1, 1_000_000).default(500).meta({ description: 'Target average of forwarded tracks per node.' }),
-    scaleDownStabilizationSeconds: integer(0, 86_400)
-      .default(300)
-      .meta({ description: 'Seconds for which fewer nodes must have been sufficient before a node is removed.' }),
-  }),
-  { rule: 'self.minReplicas <= self.maxReplicas', message: 'minReplicas must not be above maxReplicas' },
-).meta({ description: 'Lets the operator choose the number of nodes.' });
 
 /** Every key of these Secrets is used as a token or signing key, so each Secret must be separate. */
 const ownSecret = (field: string): Rule => {

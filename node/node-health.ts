@@ -1,5 +1,6 @@
 // Node health: /health and /readyz of a node.
 import type { HealthView } from '../api/health.ts';
+import { ContainerCpu } from './common/container-cpu.ts';
 import type { AnnouncedAddresses } from './config/announced.ts';
 import type { ReloadableConfig } from './config/reloadable-config.ts';
 import type { Config } from './config.ts';
@@ -19,10 +20,12 @@ export type HealthSources = {
   rooms: LocalRooms;
   drain: Drain;
   distribution: Distribution;
+  cluster: { rooms: { rejected: number } };
 };
 
 export function createHealth(sources: HealthSources): { ready: () => boolean; health: () => Promise<HealthView> } {
-  const { config, hot, announced, media, rooms, drain, distribution } = sources;
+  const { config, hot, announced, media, rooms, drain, distribution, cluster } = sources;
+  const cpu = new ContainerCpu();
   const startedAt = Date.now();
   const ready = () => announced.ready && distribution.synced;
   const health = async () => {
@@ -36,11 +39,24 @@ export function createHealth(sources: HealthSources): { ready: () => boolean; he
       distribution: distribution.status,
       state,
       busy: busyOf(rooms.all()),
-      load: { rooms: rooms.size, connectedPeers: rooms.connectedPeers, forwardedTracks: media.load().forwardedTracks },
+      load: {
+        rooms: rooms.size,
+        connectedPeers: rooms.connectedPeers,
+        forwardedTracks: media.load().forwardedTracks,
+        streams: streamsOf(rooms),
+        cpu: await cpu.read(),
+        rejectedRooms: cluster.rooms.rejected,
+      },
       config: filesOf(hot),
     };
   };
   return { ready, health };
+}
+
+function streamsOf(rooms: LocalRooms): number {
+  let streams = 0;
+  for (const { components } of rooms.all()) for (const { type } of components.all()) if (type === 'hls') streams += 1;
+  return streams;
 }
 
 export function filesOf(hot: ReloadableConfig): HealthView['config'] {

@@ -72,7 +72,7 @@ export async function startParts({ config, hot, announced, log, warnings = [] }:
   const drain = createDrain({ ...common, rooms, peerSockets, membership: cluster.membership });
   serveConfig(dispatcher, { ...common, warnings });
   const served = {
-    ...createHealth({ ...common, media, rooms, drain, distribution }),
+    ...createHealth({ ...common, media, rooms, drain, distribution, cluster }),
     documents: { asyncapi: () => asyncApiDocument({ version, address: address.host }) },
     content: traffic.content,
     forwardedBy: traffic.forwardedBy,

@@ -31,6 +31,7 @@ export class ClusterRooms {
   readonly #arbiter: Arbiter;
   readonly #loads: LoadPoll;
   readonly #roomCreator: RoomCreator;
+  #rejected = 0;
 
   constructor(options: ClusterRoomsOptions) {
     this.#options = options;
@@ -79,8 +80,18 @@ export class ClusterRooms {
     dispatcher.receive('release', nameReservationSchema, (_, { names, ticket }) => this.#arbiter.release(names, ticket));
   }
 
-  createRoom(options: RoomOptions): Promise<CreatedRoom> {
-    return this.#roomCreator.create(options);
+  /** Rooms rejected since the start, because no node accepted rooms. */
+  get rejected(): number {
+    return this.#rejected;
+  }
+
+  async createRoom(options: RoomOptions): Promise<CreatedRoom> {
+    try {
+      return await this.#roomCreator.create(options);
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === 'no_node_accepts_rooms') this.#rejected += 1;
+      throw error;
+    }
   }
 
   async listRooms(page: { limit?: number | undefined; cursor?: string | undefined }): Promise<RoomList> {

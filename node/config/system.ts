@@ -2,9 +2,10 @@
 import { execFile } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { lookup } from 'node:dns/promises';
-import { access, constants, mkdir, readFile, stat } from 'node:fs/promises';
+import { access, constants, mkdir, stat } from 'node:fs/promises';
 import { availableParallelism, hostname, networkInterfaces } from 'node:os';
-import { resolve as absolute, dirname, join } from 'node:path';
+import { resolve as absolute, dirname } from 'node:path';
+import { cgroupCores } from '../common/container-cpu.ts';
 
 export type ConfigSystem = {
   hostname: () => string;
@@ -55,18 +56,6 @@ function routeAddress(type: 'udp4' | 'udp6', target: string): Promise<string | u
 
 async function cores(): Promise<number> {
   return Math.min(availableParallelism(), (await cgroupCores()) ?? Number.POSITIVE_INFINITY);
-}
-
-/** Cores that a cgroup allows, which `availableParallelism()` ignores. Undefined without a limit. */
-export async function cgroupCores(root = '/sys/fs/cgroup'): Promise<number | undefined> {
-  const read = (name: string) => readFile(join(root, name), 'utf8').catch(() => '');
-  // Version 2 has `<quota> <period>` in one file, version 1 two files with microseconds.
-  const [quota, period] = (await read('cpu.max')).trim().split(' ');
-  const limits = [
-    Number(quota) / Number(period),
-    Number(await read('cpu/cpu.cfs_quota_us')) / Number(await read('cpu/cpu.cfs_period_us')),
-  ].filter((limit) => limit > 0 && Number.isFinite(limit));
-  return limits.length > 0 ? Math.min(...limits) : undefined;
 }
 
 async function resolve(name: string, deadline: number): Promise<string[]> {

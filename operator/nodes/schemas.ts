@@ -89,7 +89,15 @@ export const healthResponseSchema = readerOf<{ data: HealthView }>()(
       state: z.enum(['accepting', 'draining', 'terminating']),
       distribution: z.object({ nodesInCluster: count }),
       /** Load of the node itself. */
-      load: z.object({ rooms: count, connectedPeers: count, forwardedTracks: count }),
+      load: z.object({
+        rooms: count,
+        connectedPeers: count,
+        forwardedTracks: count,
+        // Nodes of 0.7 do not report these.
+        streams: count.optional(),
+        cpu: z.number().min(0).optional(),
+        rejectedRooms: count.optional(),
+      }),
       /** What is live in its rooms. Nodes of 0.7 do not report it. */
       busy: z.object({ rooms: count, peers: count, calls: count, streams: count, recordings: count, files: count }).optional(),
       config: z.object({

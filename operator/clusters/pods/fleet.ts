@@ -9,7 +9,7 @@ import { container, indexCount, indexLimit, indexOf, nodePorts } from '../names.
 import type { ObservedPod } from '../observed-objects.ts';
 import type { StoredCluster } from '../owned.ts';
 import type { OwnedObjects } from '../owned-objects.ts';
-import { appendSample, desiredNodes, nodesFor, type ScaleSample } from '../scaling/autoscaling.ts';
+import { ClusterScaler } from '../scaling/cluster-scaler.ts';
 import { isBusy } from '../scaling/drain.ts';
 import { planRollout, type RolloutPlan } from '../scaling/rollout.ts';
 import { defaultSurgeTimeout, RolloutTurns, rolloutPolicy } from '../scaling/rollout-policy.ts';
@@ -55,13 +55,14 @@ export type FleetState = {
 
 export class Fleet {
   readonly #options: FleetOptions;
-  readonly #samples = new Map<string, ScaleSample[]>();
+  readonly #scaler: ClusterScaler;
   readonly #failures = new Map<string, { times: number; until: number; message: string }>();
   readonly #turns = new RolloutTurns();
   readonly #surges: SurgeMonitor;
 
   constructor(options: FleetOptions) {
     this.#options = options;
+    this.#scaler = new ClusterScaler(options.now);
     this.#surges = new SurgeMonitor(options.now);
   }
 
@@ -102,8 +103,8 @@ export class Fleet {
     const { key, cluster, facts } = context;
     const template = templateHash(cluster, facts);
     const seen = this.#observe(key, pods, template, cluster);
-    const desired = this.#desired(key, cluster, seen);
     const snapshots = seen.map((each) => each.facts);
+    const desired = this.#scaler.desired(key, cluster, snapshots);
     const surge = this.#observeSurge(context, template, snapshots);
     const policy = rolloutPolicy({
       rollout: cluster.spec.rollout,
@@ -139,7 +140,7 @@ export class Fleet {
   }
 
   forget(key: string): void {
-    this.#samples.delete(key);
+    this.#scaler.forget(key);
     this.#failures.delete(key);
     this.#turns.take(key, false);
     this.#surges.forget(key);
@@ -183,24 +184,6 @@ export class Fleet {
       ? `The rollout continues without an extra pod, because no Kubernetes node had room for it within ${seconds} s.`
       : `Pod ${waiting?.name} of the new template is not scheduled; after ${seconds} s the rollout continues without an extra pod.`;
     return { timedOut, progress: [{ reason: 'NoRoomForSurge', message }] };
-  }
-
-  #desired(key: string, { spec, status }: StoredCluster, seen: readonly PodReport[]): number {
-    const { autoscaling } = spec;
-    if (!autoscaling) {
-      this.#samples.delete(key);
-      return spec.replicas ?? 1;
-    }
-    const now = this.#options.now();
-    const serving = seen.filter(({ facts }) => facts.ready && !facts.lost && !facts.drain);
-    let samples = this.#samples.get(key) ?? [];
-    // A node without a report may be the fullest, so no sample is taken.
-    if (serving.length > 0 && serving.every(({ facts }) => facts.report)) {
-      const tracks = serving.reduce((sum, { facts }) => sum + (facts.report?.forwardedTracks ?? 0), 0);
-      samples = appendSample(autoscaling, samples, { at: now, nodes: nodesFor(autoscaling, tracks) });
-      this.#samples.set(key, samples);
-    }
-    return desiredNodes(autoscaling, status?.desiredReplicas ?? seen.length, samples, now);
   }
 
   #problemsOf(seen: readonly PodReport[], pods: Pods, plan: RolloutPlan): ConditionReason[] {

@@ -162,6 +162,6 @@ function meaningOf({ report, error }: Polled): string {
   if (!report) return `${error !== undefined}`;
   const { state, load, config, distribution } = report.health;
   const { busy } = nodeSnapshot(report.health);
-  const facts = [state, load.rooms > 0, busy.rooms > 0, distribution.nodesInCluster, config, error !== undefined];
+  const facts = [state, load.rooms > 0, busy.rooms > 0, load.rejectedRooms, distribution.nodesInCluster, config, error !== undefined];
   return JSON.stringify(facts);
 }

@@ -1,10 +1,10 @@
 // Config system: values read from the host.
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { cgroupCores, localSystem } from '../../../node/config/system.ts';
+import { localSystem } from '../../../node/config/system.ts';
 
 const system = localSystem();
 
@@ -16,23 +16,6 @@ describe('the config system', () => {
   it('returns cores, not more than the host has', async () => {
     const cores = await system.cores();
     assert.ok(cores > 0 && cores <= availableParallelism());
-  });
-
-  it('respects the limit of its container, with both versions of cgroups', async () => {
-    const root = await mkdtemp(join(tmpdir(), 'config-cgroup-'));
-    await mkdir(join(root, 'cpu'));
-    const limitOf = async (files: Record<string, string>) => {
-      for (const [name, text] of Object.entries(files)) await writeFile(join(root, name), text);
-      return cgroupCores(root);
-    };
-    assert.equal(await limitOf({}), undefined);
-    assert.equal(await limitOf({ 'cpu.max': 'max 100000\n' }), undefined);
-    assert.equal(await limitOf({ 'cpu.max': '150000 100000\n' }), 1.5);
-    await rm(join(root, 'cpu.max'));
-    assert.equal(await limitOf({ 'cpu/cpu.cfs_quota_us': '-1\n', 'cpu/cpu.cfs_period_us': '100000\n' }), undefined);
-    assert.equal(await limitOf({ 'cpu/cpu.cfs_quota_us': '50000\n' }), 0.5);
-    assert.equal(await limitOf({ 'cpu.max': 'nonsense' }), 0.5);
-    await rm(root, { recursive: true });
   });
 
   it('returns why a folder cannot be created, also if mkdir gets ENOENT forever', { timeout: 20_000 }, async () => {

@@ -56,7 +56,7 @@ const well: Health = {
   gitCommit: 'unknown',
   distribution: { enabled: true, nodeStatus: 'UP', nodesInCluster: 2 },
   state: 'accepting',
-  load: { rooms: 0, connectedPeers: 0, forwardedTracks: 0 },
+  load: { rooms: 0, connectedPeers: 0, forwardedTracks: 0, streams: 0, cpu: 0, rejectedRooms: 0 },
   busy: { rooms: 0, peers: 0, calls: 0, streams: 0, recordings: 0, files: 0 },
   config: { files: [], shadowed: [], error: null },
 };

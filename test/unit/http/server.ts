@@ -37,7 +37,7 @@ export const health: HealthView = {
   gitCommit: 'abcdef0',
   distribution: { enabled: false, nodeStatus: 'DOWN', nodesInCluster: 0 },
   state: 'accepting',
-  load: { rooms: 1, connectedPeers: 2, forwardedTracks: 4 },
+  load: { rooms: 1, connectedPeers: 2, forwardedTracks: 4, streams: 1, cpu: 0.25, rejectedRooms: 3 },
   busy: { rooms: 1, peers: 2, calls: 0, streams: 0, recordings: 0, files: 0 },
   config: { files: [{ name: 'settings.yaml', sha256: '0'.repeat(64) }], shadowed: [], error: null },
 };

@@ -275,6 +275,12 @@ export type Health = {
     rooms: number;
     connectedPeers: number;
     forwardedTracks: number;
+    /** Components of type hls, with or without viewers. */
+    streams: number;
+    /** CPU that the container of the node used recently, as a share of the cores that it may use (0 to 1). */
+    cpu: number;
+    /** Requests for a room that this node has rejected since its start, because no node accepted rooms. */
+    rejectedRooms: number;
   };
   busy: Busy;
   config: {
