@@ -52,7 +52,8 @@ async function bundle(scope: { after: (end: () => unknown) => void }): Promise<s
   return (await buildOperator(folder)).file;
 }
 
-function optionsOfImage(): string {
+/** NODE_OPTIONS of the image of the operator. */
+export function optionsOfImage(): string {
   const text = readFileSync(join(import.meta.dirname, '../../operator/Dockerfile'), 'utf8');
   return /NODE_OPTIONS=(\S+)/.exec(text)?.[1] ?? '';
 }

@@ -8,6 +8,7 @@ import { benchHlsViewers } from './hls-viewers.bench.ts';
 import { benchJoin } from './join.bench.ts';
 import { benchMemory } from './memory.bench.ts';
 import { benchOperator } from './operator.bench.ts';
+import { benchOperatorScale } from './operator-scale.bench.ts';
 import { benchRecording } from './recording.bench.ts';
 import { benchRest } from './rest.bench.ts';
 import { benchSipAudio } from './sip-audio.bench.ts';
@@ -24,6 +25,7 @@ const benches: Record<string, () => Promise<void>> = {
   'hls-viewers': benchHlsViewers,
   recording: benchRecording,
   operator: benchOperator,
+  'operator-scale': benchOperatorScale,
   'sip-audio': benchSipAudio,
   console: benchConsole,
   'sip-calls': benchSipCalls,

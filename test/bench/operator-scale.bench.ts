@@ -1,0 +1,40 @@
+// Scale benchmark of the operator: 5,000 Rooms and 50 MediaClusters with stand-in nodes until all are Ready, and its memory.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ScaleFixture } from '../kit/kube/controllers/scale-fixture.ts';
+import { optionsOfImage } from './operator.bench.ts';
+import { residentMemory, usedCpu } from './processes.ts';
+import { printRows } from './report.ts';
+
+const rooms = Number(process.env.SCALE_ROOMS ?? 5_000);
+const clusters = Number(process.env.SCALE_CLUSTERS ?? 50);
+const withinMs = 900_000;
+const idleMs = 30_000;
+
+export async function benchOperatorScale(): Promise<void> {
+  const endings: (() => unknown)[] = [];
+  const scope = { after: (end: () => unknown) => endings.unshift(end) };
+  try {
+    const folder = await mkdtemp(join(tmpdir(), 'mediarooms-bench-operator-'));
+    scope.after(() => rm(folder, { recursive: true, force: true }));
+    const { buildOperator } = await import('../../tools/images/build-operator.mjs');
+    const { file: program } = await buildOperator(folder);
+    const fixture = await ScaleFixture.start(scope, { program, env: { OPERATOR_LOG_LEVEL: 'info', NODE_OPTIONS: optionsOfImage() } });
+    const { pid } = fixture.operator;
+    const before = usedCpu(pid);
+    const { appliedMs, readyMs, peakBytes } = await fixture.apply({ clusters, rooms, withinMs });
+    const cpu = usedCpu(pid) - before;
+    await sleep(idleMs);
+    printRows(`Operator with ${rooms} Rooms on ${clusters} MediaClusters of one stand-in node each, all on the same cores`, [
+      { what: 'time to write all', value: appliedMs / 1000, unit: 's' },
+      { what: 'time until all are Ready', value: readyMs / 1000, unit: 's', goal: '100 s' },
+      { what: 'CPU of the operator', value: cpu / 1000, unit: 's' },
+      { what: 'peak memory of the operator', value: peakBytes / 1e6, unit: 'MB', goal: 'at most 250' },
+      { what: `memory ${idleMs / 1000} s later`, value: residentMemory(pid) / 1e6, unit: 'MB' },
+    ]);
+  } finally {
+    for (const end of endings) await end();
+  }
+}
