@@ -1,15 +1,26 @@
 // Scaling and rollouts: the least loaded pods are removed first, new pods start first, live rooms keep their time.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
+import { parse } from 'yaml';
 import { collectionPath } from '../../operator/kube/http/paths.ts';
 import { resources } from '../../operator/kube/objects.ts';
 import { Informer } from '../kit/kube/informer.ts';
 import { basePort, type ClusterPod, LiveRoom, MediaClusterUser, startClusterOperator } from '../kit/kube/media-clusters.ts';
+import { mediaCluster } from '../kit/kube/read-objects.ts';
 import type { Scope } from '../kit/kube/scope.ts';
+import { kedaDefinitions } from '../kit/kube/third-party-crds.ts';
 import { playableFiles } from '../kit/media/ogg-file.ts';
 import { stopwatch } from '../kit/promised-time.ts';
 
-const { server } = await startClusterOperator({ after });
+/** URLs of nodes that do not respond to the operator. */
+const silent = new Set<string>();
+const { server } = await startClusterOperator({ after }, { definitions: kedaDefinitions, operator: { silent } });
+
+const hpa = 'hpa';
+// Created first, because the controller looks at it every 15 s.
+await MediaClusterUser.make(server, hpa, { replicas: 1, drain: { timeoutSeconds: 2 } });
+await server.apply(exampleOf('HorizontalPodAutoscaler', hpa));
 
 type Budget = { status?: { desiredHealthy: number; currentHealthy: number; disruptionsAllowed: number } };
 
@@ -17,6 +28,26 @@ type Budget = { status?: { desiredHealthy: number; currentHealthy: number; disru
 async function budgetIs(user: MediaClusterUser, pods: number): Promise<boolean> {
   const { status } = await user.get<Budget>('podDisruptionBudgets', 'c-busy');
   return status?.desiredHealthy === pods && status.currentHealthy === pods && status.disruptionsAllowed === 0;
+}
+
+type Scale = { spec: { replicas: number }; status: { replicas: number; selector: string } };
+
+/** The scale subresource, as `kubectl scale`, a HorizontalPodAutoscaler and KEDA use it. */
+async function scaleOf({ namespace, name }: MediaClusterUser): Promise<Scale> {
+  const path = `/apis/mediarooms.dev/v1alpha1/namespaces/${namespace}/mediaclusters/${name}/scale`;
+  const { status, body } = await server.client.call(path);
+  assert.equal(status, 200, JSON.stringify(body));
+  return body as Scale;
+}
+
+/** The example of that kind in the documentation, for the MediaCluster `c` of the namespace. */
+function exampleOf(kind: string, namespace: string): object {
+  const blocks = [...readFileSync('docs/how-to/autoscale.md', 'utf8').matchAll(/```yaml\n([^`]*)```/g)].map(([, text]) =>
+    parse(text ?? ''),
+  );
+  const example = blocks.find((block) => block.kind === kind);
+  const scaleTargetRef = { ...example.spec.scaleTargetRef, name: 'c' };
+  return { ...example, metadata: { ...example.metadata, namespace }, spec: { ...example.spec, scaleTargetRef } };
 }
 
 /** @throws with the message of the API server */
@@ -51,6 +82,10 @@ test('scaling up and down keeps the pod with a live room, and pods never share p
   const three = await user.settled('c-0', 'c-1', 'c-2');
   assert.deepEqual(uids(three).slice(0, 2), uids(two));
   assert.equal(new Set(three.map(basePort)).size, 3);
+  const scale = await scaleOf(user);
+  assert.deepEqual([scale.spec.replicas, scale.status.replicas], [3, 3]);
+  const selected = await user.list<ClusterPod>('pods', scale.status.selector);
+  assert.deepEqual(uids(selected).sort(), uids(three).sort());
   await user.until(
     'the pod with the room has the busy label',
     async () => (await user.pods())[1]?.metadata.labels['mediarooms.dev/busy'] === 'true',
@@ -236,6 +271,29 @@ test('with autoscaling the operator chooses the number of nodes within the bound
   assert.equal((await user.cluster()).status?.desiredReplicas, 1);
 });
 
+test('a silent node does not stop autoscaling: nodes are added, and none is removed until it responds', async () => {
+  const autoscaling = { minReplicas: 2, maxReplicas: 3, targetRooms: 2, scaleDownStabilizationSeconds: 1 };
+  const spec = (minReplicas: number) => ({ autoscaling: { ...autoscaling, minReplicas }, drain: { timeoutSeconds: 2 } });
+  const user = await MediaClusterUser.make(server, 'silent', spec(2));
+  const [first, second] = await user.settled('c-0', 'c-1');
+  assert.ok(first && second);
+  silent.add(`http://${second.status.podIP}:8080`);
+  const api = await user.api(first);
+  const roomIds = Array.from({ length: 8 }, (_, index) => `r-${index}`);
+  for (const roomId of roomIds) assert.equal((await api.post('/room', { roomId })).status, 201);
+  // Rooms are placed on the node with the fewest, so that the first one has a half of them: enough for two nodes besides the silent one.
+  await user.until('three nodes are ready', async () => (await user.readyPods()).length === 3);
+  await user.apply(spec(1));
+  for (const roomId of roomIds) await api.delete(`/room/${roomId}`);
+  await user.until('the node without a response is reported', async () => {
+    const { status } = await user.cluster();
+    return status?.nodes?.find(({ name }) => name === 'c-1')?.message === 'It could not be reached.';
+  });
+  assert.equal((await user.cluster()).status?.desiredReplicas, 3);
+  silent.clear();
+  await user.until('one node remains', async () => (await user.readyPods()).length === 1);
+});
+
 test('a failing template stops the rollout with the reason in the status, and the next template continues it', async () => {
   const spec = { replicas: 1, drain: { timeoutSeconds: 2 } };
   const tick = (value: string) => ({ ...spec, podTemplate: { extraEnv: [{ name: 'SVC_DIST_TICK', value }] } });
@@ -286,5 +344,26 @@ test('a pod that was evicted is described, removed and replaced', async () => {
     const end = 'Container node ended with exit code 137 (OOMKilled): the token is [redacted].';
     assert.deepEqual([failed.type, failed.note], ['Warning', `Pod c-0 failed: Evicted: The node was low on resource: memory. ${end}`]);
     return true;
+  });
+});
+
+test('the documented ScaledObject of KEDA and spec.autoscaling match their definitions', async () => {
+  const [, text = ''] = /```yaml\n(spec:\n {2}autoscaling:[^`]*)```/.exec(readFileSync('docs/how-to/autoscale.md', 'utf8')) ?? [];
+  for (const object of [exampleOf('ScaledObject', hpa), mediaCluster('documented', parse(text).spec, hpa)]) {
+    const flags = ['apply', '--server-side', '--validate=strict', '--dry-run=server', '-f', '-'];
+    const { code, stderr } = await server.kubectl(flags, { input: JSON.stringify(object) });
+    assert.equal(code, 0, stderr);
+  }
+});
+
+test('a HorizontalPodAutoscaler scales a MediaCluster through its scale subresource', async () => {
+  const user = new MediaClusterUser(server, hpa);
+  await user.settled('c-0', 'c-1');
+  assert.equal((await user.cluster()).spec.replicas, 2);
+  // The API server of the tests has no metrics, so the autoscaler gets as far as requesting them for the pods of the selector.
+  await user.until('the autoscaler requests the metric of the pods', async () => {
+    const [autoscaler] = JSON.parse(await user.kubectl('get', 'hpa', '-o', 'json')).items;
+    const conditions: { type: string; reason: string }[] = autoscaler?.status?.conditions ?? [];
+    return conditions.some(({ type, reason }) => type === 'ScalingActive' && reason === 'FailedGetPodsMetric');
   });
 });

@@ -121,3 +121,26 @@ export const tlsRouteDefinitions = [
     ),
   ),
 ];
+
+/** https://keda.sh/docs/latest/reference/scaledobject-spec/ */
+export const kedaDefinitions = [
+  definition(
+    'keda.sh',
+    'v1alpha1',
+    'ScaledObject',
+    object(
+      {
+        scaleTargetRef: object({ apiVersion: text, kind: text, name: text }, ['name']),
+        minReplicaCount: { type: 'integer' },
+        maxReplicaCount: { type: 'integer' },
+        advanced: object({
+          horizontalPodAutoscalerConfig: object({
+            behavior: object({ scaleDown: object({ stabilizationWindowSeconds: { type: 'integer' } }) }),
+          }),
+        }),
+        triggers: listOf(object({ type: text, metadata: texts }, ['type', 'metadata'])),
+      },
+      ['scaleTargetRef', 'triggers'],
+    ),
+  ),
+];

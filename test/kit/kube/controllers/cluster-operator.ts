@@ -22,6 +22,8 @@ export type ClusterOperatorOptions = Partial<Pick<ClusterControllerOptions, 'clo
   httpRoutes?: boolean;
   tlsRoutes?: boolean;
   ingressRouteTcps?: boolean;
+  /** URLs of nodes whose health cannot be requested; a test may change it. */
+  silent?: ReadonlySet<string>;
   log?: Log;
   /** Kubeconfig of another user than the administrator. */
   kubeconfig?: string;
@@ -75,7 +77,11 @@ export class ClusterOperator {
       stores,
       nodeCalls: (target) => {
         called.set(target.url, target.signed);
-        return new NodeClient({ ...target, timeoutMs: 2_000 });
+        const node = new NodeClient({ ...target, timeoutMs: 2_000 });
+        const { health } = node;
+        node.health = (signal) =>
+          options.silent?.has(target.url) ? Promise.reject(new Error('It could not be reached.')) : health.call(node, signal);
+        return node;
       },
       recorder,
       log,
