@@ -26,7 +26,7 @@ const rounding = 1e-9;
  *   more cores than the machine has runs alone
  */
 export function nextJob(waiting, running, cores) {
-  const isHeavy = (/** @type {Job} */ job) => job.cores > cores / 2;
+  const isHeavy = (/** @type {Job} */ job) => job.cores >= cores / 2;
   const free = cores - running.reduce((all, job) => all + job.cores, 0) + rounding;
   const kept = running.some(isHeavy) ? 0 : Math.min(cores, waiting.find(isHeavy)?.cores ?? 0);
   return waiting.find((job) => running.length === 0 || job.cores <= free - (isHeavy(job) ? 0 : kept));

@@ -24,6 +24,7 @@ test('light jobs leave room for a heavy one, until one runs', () => {
   const busy = [job('a', 0.4), job('b', 0.4)];
   assert.equal(nextJob([light], busy, 2), light);
   assert.equal(nextJob([heavy, light], [...busy, job('c', 0.4)], 2), undefined);
+  assert.equal(nextJob([job('half', 1), light], [...busy, job('c', 0.4)], 2), undefined);
   assert.equal(nextJob([light, heavy], busy, 2), heavy);
   assert.equal(nextJob([heavy, light], [job('other', 1.2)], 2), light);
 });
