@@ -108,7 +108,7 @@ export const layers = [
     programs: ['versitygw'],
     cores: 0.5,
     // Measures the latency of a stream that it composes, encodes and plays.
-    heavy: { hls: 1.2 },
+    heavy: { hls: 1.5 },
     light: {
       'client-reconnect': 0.35,
       'console-recordings': 0.4,
