@@ -25,3 +25,19 @@ export interface Tracer {
 }
 
 export const noTracer: Tracer = { start: () => undefined };
+
+/** Ends the span after the work. `codeOf`: error code of a failure. @throws what the work throws */
+export async function traced<Result>(
+  span: Span | undefined,
+  codeOf: (error: unknown) => string,
+  work: () => Result | Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    span?.fail(codeOf(error));
+    throw error;
+  } finally {
+    span?.end();
+  }
+}

@@ -1,7 +1,7 @@
 // Erlang transport: ClusterTransport over Erlang distribution. Messages go to the process `svc` of other nodes, with JSON in binaries.
 import { z } from 'zod';
 import { type ErrorCode, errorCatalogue, ServiceError, toServiceError } from '../../api/errors.ts';
-import { noTracer, type Tracer } from '../../tracing/spans.ts';
+import { noTracer, type Tracer, traced } from '../../tracing/spans.ts';
 import type { Log } from '../common/log.ts';
 import { type CurrentRequest, currentRequestId, currentSpan, isRequestId, withRequest } from '../common/request-context.ts';
 import type { ClusterTransport, NodeMessageHandler, NodeName, NodeRequestHandler, TransportListener } from './cluster-transport.ts';
@@ -22,6 +22,7 @@ const maxAnswerBytes = connectionLimits.messageBytes - 65_536;
 const suspectRpc = 'doubt';
 const ok = new Atom('ok');
 const failed = new Atom('error');
+const codeOf = (error: unknown) => toServiceError(error).code;
 
 /** Connected nodes that do not respond under our process name (Erlang nodes) are not nodes of the cluster. */
 export class ErlangTransport implements ClusterTransport {
@@ -75,17 +76,12 @@ export class ErlangTransport implements ClusterTransport {
 
   async call(node: NodeName, method: string, data: unknown, deadline: number): Promise<unknown> {
     const span = currentSpan()?.child(`rpc ${method}`, 'client', { attributes: { 'rpc.method': method, 'server.address': node } });
-    try {
+    return traced(span, codeOf, async () => {
       const answer = tupleElements(await this.#ask(node, method, data, deadline, span?.traceparent));
       const value = parse(answer[1]);
       if (isAtom(answer[0], 'ok')) return value;
       throw errorOf(value);
-    } catch (error) {
-      span?.fail(toServiceError(error).code);
-      throw error;
-    } finally {
-      span?.end();
-    }
+    });
   }
 
   cast(node: NodeName, method: string, data: unknown): void {
@@ -138,14 +134,7 @@ export class ErlangTransport implements ClusterTransport {
       parent: traceparent,
       attributes: { 'rpc.method': name, 'client.address': from },
     });
-    try {
-      return await withRequest({ requestId, span }, () => this.#handlers?.call(from, method, data));
-    } catch (error) {
-      span?.fail(toServiceError(error).code);
-      throw error;
-    } finally {
-      span?.end();
-    }
+    return traced(span, codeOf, () => withRequest({ requestId, span }, () => this.#handlers?.call(from, method, data)));
   }
 
   #receive(term: Term, from: NodeName): void {

@@ -1,7 +1,7 @@
 // Reconciler of one Room: observes, decides and acts until no action is left.
 import { roomStatusSchema } from '../../crds/room.ts';
 import type { RoomStatus } from '../../crds/types.ts';
-import { noTracer, type Tracer } from '../../tracing/spans.ts';
+import { type Tracer, traced } from '../../tracing/spans.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Reconciled } from '../kube/controller.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
@@ -223,8 +223,8 @@ export class RoomReconciler {
   async #act({ observed, memory, context, stamp }: Pass, action: NodeAction): Promise<Observed> {
     if (!context) throw new Error('A node action needs a MediaCluster');
     const { metadata } = observed.room;
-    const { tracer = noTracer, samplePercent = 0 } = this.#options;
-    const span = tracer.start(`Room ${action.type}`, 'internal', {
+    const { tracer, samplePercent = 0 } = this.#options;
+    const span = tracer?.start(`Room ${action.type}`, 'internal', {
       parent: traceOfRoom(observed.room, samplePercent),
       attributes: {
         'k8s.namespace.name': metadata.namespace ?? '',
@@ -232,17 +232,15 @@ export class RoomReconciler {
         'k8s.object.name': metadata.name,
       },
     });
+    const codeOf = (error: unknown) => (error instanceof NodeError ? error.code : 'error');
     try {
-      const after = await withTraceparent(span?.traceparent, () => act(context, observed, action));
+      const after = await traced(span, codeOf, () => withTraceparent(span?.traceparent, () => act(context, observed, action)));
       memory.remember(observed, after, stamp, performance.now());
       return after;
     } catch (error) {
       // An aborted request may still take effect.
       if (action.type === 'create' && isUnavailable(error)) memory.createPendingUntil = performance.now() + createPendingMs;
-      span?.fail(error instanceof NodeError ? error.code : 'error');
       throw error;
-    } finally {
-      span?.end();
     }
   }
 

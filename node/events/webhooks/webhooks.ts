@@ -4,7 +4,7 @@ import { traceparentHeader } from '../../../api/core/traceparent.ts';
 import { ServiceError } from '../../../api/errors.ts';
 import type { RoomEvent } from '../../../api/events.ts';
 import type { nodeMetrics, Readings } from '../../../api/metrics.ts';
-import type { Tracer } from '../../../tracing/spans.ts';
+import { type Tracer, traced } from '../../../tracing/spans.ts';
 import type { Log } from '../../common/log.ts';
 import type { DeadLetter, DeadLetterFilter } from './dead-letters.ts';
 import type { Delivery, NewDelivery } from './delivery.ts';
@@ -215,22 +215,18 @@ export class Webhooks {
     }
   }
 
-  async #post(delivery: Delivery): Promise<DeliveryResponse> {
+  #post(delivery: Delivery): Promise<DeliveryResponse> {
     const { url, eventId, trace, attempts } = delivery;
     const span = this.#options.tracer?.start('deliver webhook', 'client', {
       parent: trace,
       attributes: { 'server.address': redactUrl(url), 'mediarooms.event.id': eventId, 'http.request.resend_count': attempts },
     });
-    try {
+    const nameOf = (error: unknown) => (error instanceof Error ? error.name : 'error');
+    return traced(span, nameOf, async () => {
       const answer = await this.#request(delivery, span?.traceparent);
       span?.set({ 'http.response.status_code': answer.status });
       return answer;
-    } catch (error) {
-      span?.fail(error instanceof Error ? error.name : 'error');
-      throw error;
-    } finally {
-      span?.end();
-    }
+    });
   }
 
   #request({ url, eventId, body }: Delivery, traceparent: string | undefined): Promise<DeliveryResponse> {
