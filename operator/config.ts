@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { parseArgs } from 'node:util';
+import { isCollectorUrl } from '../api/settings/values.ts';
 import manifest from '../package.json' with { type: 'json' };
 import { messageOf } from './error-message.ts';
 import { type LogLevel, logLevels } from './log.ts';
@@ -184,9 +185,7 @@ class Reader {
   collector(name: Variable): string | undefined {
     const text = this.text(name);
     if (text === undefined) return undefined;
-    const url = URL.parse(text);
-    const valid = url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' && url.search === '';
-    if (!valid) this.#wrong(name, 'the http or https URL of a collector', text);
+    if (!isCollectorUrl(text)) this.#wrong(name, 'the http or https URL of a collector', text);
     return text;
   }
 

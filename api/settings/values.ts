@@ -61,12 +61,13 @@ export const publicAddress = stringMatching('to be host[:port][/path] without a 
   isAddress(text, true),
 );
 /** Credentials belong in OTEL_EXPORTER_OTLP_HEADERS: this value is shown. */
+export function isCollectorUrl(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' && url.search === '';
+}
 export const collectorUrl = stringMatching(
   'to be the http or https URL of a collector, such as http://collector:4318/v1/traces',
-  (text) => {
-    const url = URL.parse(text);
-    return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' && url.search === '';
-  },
+  isCollectorUrl,
 );
 export const internalAddress = stringMatching('to be host[:port] without a scheme and path, with IPv6 in brackets', (text) =>
   isAddress(text, false),
