@@ -52,26 +52,15 @@ export function specProblems(cluster: StoredCluster, facts: Pick<ClusterContext,
       reason: 'RecordingsNotKept',
       message: 'recordings are stored on an emptyDir without config.s3; they are lost with their pod',
     });
-  if (spec.monitoring?.serviceMonitor !== undefined && !facts.serviceMonitors)
-    problems.push({
-      reason: 'NoServiceMonitors',
-      message: 'monitoring.serviceMonitor has no effect, because the API server does not support ServiceMonitors',
-    });
-  if (spec.gateway !== undefined && facts.httpRoutes !== true)
-    problems.push({
-      reason: 'NoHttpRoutes',
-      message: 'gateway has no effect, because the API server does not support HTTPRoutes of the Gateway API',
-    });
-  if (spec.turn?.tlsRoutes?.gateway !== undefined && facts.tlsRoutes !== true)
-    problems.push({
-      reason: 'NoTlsRoutes',
-      message: 'turn.tlsRoutes.gateway has no effect, because the API server does not support TLSRoutes of the Gateway API (v1)',
-    });
-  if (spec.turn?.tlsRoutes?.traefik !== undefined && facts.ingressRouteTcps !== true)
-    problems.push({
-      reason: 'NoIngressRouteTcps',
-      message: 'turn.tlsRoutes.traefik has no effect, because the API server does not support IngressRouteTCPs of Traefik',
-    });
+  const needs: readonly [kind: OptionalKind, wanted: unknown, reason: ConditionReason['reason'], field: string, kinds: string][] = [
+    ['serviceMonitors', spec.monitoring?.serviceMonitor, 'NoServiceMonitors', 'monitoring.serviceMonitor', 'ServiceMonitors'],
+    ['httpRoutes', spec.gateway, 'NoHttpRoutes', 'gateway', 'HTTPRoutes of the Gateway API'],
+    ['tlsRoutes', spec.turn?.tlsRoutes?.gateway, 'NoTlsRoutes', 'turn.tlsRoutes.gateway', 'TLSRoutes of the Gateway API (v1)'],
+    ['ingressRouteTcps', spec.turn?.tlsRoutes?.traefik, 'NoIngressRouteTcps', 'turn.tlsRoutes.traefik', 'IngressRouteTCPs of Traefik'],
+  ];
+  for (const [kind, wanted, reason, field, kinds] of needs)
+    if (wanted !== undefined && facts[kind] !== true)
+      problems.push({ reason, message: `${field} has no effect, because the API server does not support ${kinds}` });
   if (exposureOf(spec) !== 'nodePort' && fixedPortBlock(spec, spec.maxReplicas) === undefined)
     problems.push({
       reason: 'TooFewPorts',
