@@ -1,10 +1,7 @@
 // Scale benchmark of the operator: 5,000 Rooms and 50 MediaClusters with stand-in nodes until all are Ready, and its memory.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ScaleFixture } from '../kit/kube/controllers/scale-fixture.ts';
-import { optionsOfImage } from './operator.bench.ts';
+import { bundle, optionsOfImage } from './operator.bench.ts';
 import { residentMemory, usedCpu } from './processes.ts';
 import { printRows } from './report.ts';
 
@@ -17,10 +14,7 @@ export async function benchOperatorScale(): Promise<void> {
   const endings: (() => unknown)[] = [];
   const scope = { after: (end: () => unknown) => endings.unshift(end) };
   try {
-    const folder = await mkdtemp(join(tmpdir(), 'mediarooms-bench-operator-'));
-    scope.after(() => rm(folder, { recursive: true, force: true }));
-    const { buildOperator } = await import('../../tools/images/build-operator.mjs');
-    const { file: program } = await buildOperator(folder);
+    const program = await bundle(scope);
     const fixture = await ScaleFixture.start(scope, { program, env: { OPERATOR_LOG_LEVEL: 'info', NODE_OPTIONS: optionsOfImage() } });
     const { pid } = fixture.operator;
     const before = usedCpu(pid);

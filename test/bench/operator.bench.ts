@@ -4,14 +4,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { eachOf } from '../../operator/each-of.ts';
 import { KubeClient } from '../../operator/kube/client.ts';
 import { type KubeObject, resources, type Stored } from '../../operator/kube/objects.ts';
 import { Reflector } from '../../operator/kube/reflector.ts';
 import type { Room } from '../../operator/objects.ts';
 import type { ApiClient } from '../kit/answers/api-client.ts';
 import { type ClusterFixture, isReady, startClusterFixture } from '../kit/kube/cluster-fixture.ts';
+import { PeakMemory } from '../kit/processes/memory.ts';
 import { silentLog } from '../kit/silent-log.ts';
-import { residentMemory } from './processes.ts';
+import { residentMemory, usedCpu } from './processes.ts';
 import { printRows, quantile, type Row } from './report.ts';
 import '../kit/processes/worker-bin.ts';
 
@@ -45,7 +47,7 @@ export async function benchOperator(): Promise<void> {
 }
 
 /** The operator with the settings of its image. */
-async function bundle(scope: { after: (end: () => unknown) => void }): Promise<string> {
+export async function bundle(scope: { after: (end: () => unknown) => void }): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'mediarooms-bench-operator-'));
   scope.after(() => rm(folder, { recursive: true, force: true }));
   const { buildOperator } = await import('../../tools/images/build-operator.mjs');
@@ -104,8 +106,8 @@ class Bench {
     );
     const direct = await timed(() => atOnce((index) => this.#node.post('/room', { roomId: `direct-${index}` })));
     await atOnce((index) => this.#node.delete(`/room/direct-${index}`));
-    const before = { writes: await this.#writes(), cpu: cpuOf(this.#fixture.operator.pid) };
-    const memory = new Peak(this.#fixture.operator.pid);
+    const before = { writes: await this.#writes(), cpu: usedCpu(this.#fixture.operator.pid) };
+    const memory = new PeakMemory(this.#fixture.operator.pid);
     const ready = new Set<string>();
     const all = this.#when((room) => isReady(room) && ready.add(room.metadata.name).size === count);
     let applied = 0;
@@ -115,7 +117,7 @@ class Bench {
       applied = performance.now() - began;
       await all;
     });
-    const cpu = cpuOf(this.#fixture.operator.pid) - before.cpu;
+    const cpu = usedCpu(this.#fixture.operator.pid) - before.cpu;
     const most = memory.end();
     await this.#calm();
     const written = (await this.#writes()) - before.writes;
@@ -172,10 +174,10 @@ class Bench {
   async rest(): Promise<Row[]> {
     const { operator } = this.#fixture;
     await this.#calm();
-    const before = { requests: await operator.metric('rest_client_requests_total'), cpu: cpuOf(operator.pid) };
+    const before = { requests: await operator.metric('rest_client_requests_total'), cpu: usedCpu(operator.pid) };
     await sleep(idleMs);
     const requests = (await operator.metric('rest_client_requests_total')) - before.requests;
-    const cpu = cpuOf(operator.pid) - before.cpu;
+    const cpu = usedCpu(operator.pid) - before.cpu;
     return [
       { what: 'idle, requests to the API server per minute, including the Lease', value: (requests * 60_000) / idleMs, unit: '' },
       { what: 'idle, CPU', value: (cpu / idleMs) * 1000, unit: 'ms/s' },
@@ -221,46 +223,16 @@ class Bench {
   }
 }
 
-/** The peak memory of a process. */
-class Peak {
-  readonly #timer: NodeJS.Timeout;
-  #most = 0;
-
-  constructor(pid: number) {
-    this.#timer = setInterval(() => {
-      this.#most = Math.max(this.#most, residentMemory(pid));
-    }, 100);
-  }
-
-  /** In bytes. */
-  end(): number {
-    clearInterval(this.#timer);
-    return this.#most;
-  }
-}
-
 function named(apiVersion: string, kind: string, name: string, fields: object): KubeObject {
   return { apiVersion, kind, metadata: { name, namespace: 'default' }, ...fields };
 }
 
-async function atOnce(work: (index: number) => Promise<unknown>): Promise<void> {
-  let next = 0;
-  const worker = async () => {
-    for (let index = next++; index < count; index = next++) await work(index);
-  };
-  await Promise.all(Array.from({ length: width }, worker));
+function atOnce(work: (index: number) => Promise<unknown>): Promise<void> {
+  return eachOf([...Array(count).keys()], width, work);
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
   const began = performance.now();
   await work();
   return performance.now() - began;
-}
-
-/** CPU time of a process in milliseconds; the clock of /proc has 100 ticks per second. */
-function cpuOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    .replace(/^.*\) /, '')
-    .split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * 10;
 }

@@ -1,12 +1,35 @@
 // Caches of the operator: several namespaces, one of which was deleted, and what is kept of Secrets and Nodes. With a scripted API server.
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { OperatorMetrics } from '../../../operator/metrics/operator-metrics.ts';
-import { Stores } from '../../../operator/stores.ts';
+import { Stores, type StoresOptions } from '../../../operator/stores.ts';
 import { eventually } from '../../kit/eventually.ts';
 import { silentLog } from '../../kit/silent-log.ts';
 import { connect, json, startFakeApi, status } from './kube/fake-api.ts';
+
+type Wanted = Pick<StoresOptions, 'namespaces' | 'nodes' | 'optionalKinds' | 'deadAfterMs'>;
+
+/** Stores of that API server, which are synced and end with the test. */
+async function startStores(t: TestContext, { kubeconfig }: { kubeconfig: string }, wanted: Wanted): Promise<Stores> {
+  const [nothing, end] = [() => {}, new AbortController()];
+  const stores = new Stores({
+    ...wanted,
+    client: await connect(t, { kubeconfig }),
+    log: silentLog(),
+    metrics: new OperatorMetrics(),
+    changed: nothing,
+    deleted: nothing,
+    appeared: nothing,
+  });
+  const running = stores.run(end.signal);
+  t.after(() => {
+    end.abort();
+    return running;
+  });
+  await stores.whenSynced(AbortSignal.any([end.signal, AbortSignal.timeout(120_000)]));
+  return stores;
+}
 
 test('a namespace without permissions is lost and delays nothing, and a kind that is not served any more stalls', async (t) => {
   const watches: { path: string; response: ServerResponse }[] = [];
@@ -18,25 +41,8 @@ test('a namespace without permissions is lost and delays nothing, and a kind tha
     watches.push({ path, response });
     response.writeHead(200).flushHeaders();
   });
-  const stores = new Stores({
-    client: await connect(t, { kubeconfig: api.kubeconfig }),
-    namespaces: ['lost', 'living'],
-    nodes: false,
-    optionalKinds: new Set(['serviceMonitors', 'httpRoutes']),
-    log: silentLog(),
-    metrics: new OperatorMetrics(),
-    changed: () => {},
-    deleted: () => {},
-    appeared: () => {},
-    deadAfterMs: 1_000,
-  });
-  const end = new AbortController();
-  const running = stores.run(end.signal);
-  t.after(() => {
-    end.abort();
-    return running;
-  });
-  await stores.whenSynced(AbortSignal.any([end.signal, AbortSignal.timeout(120_000)]));
+  const optionalKinds = new Set(['serviceMonitors', 'httpRoutes'] as const);
+  const stores = await startStores(t, api, { namespaces: ['lost', 'living'], nodes: false, optionalKinds, deadAfterMs: 1_000 });
   assert.equal(stores.unsynced(), undefined);
   assert.equal(stores.stalled(), undefined);
 
@@ -70,24 +76,7 @@ test('the caches contain the metadata of Secrets and the used fields of Nodes, a
     if (!/as=PartialObjectMetadataList/.test(headers.accept ?? '')) return page([{ metadata, data: { password: 'c2VjcmV0' } }]);
     return page([{ apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', metadata }]);
   });
-  const stores = new Stores({
-    client: await connect(t, { kubeconfig: api.kubeconfig }),
-    namespaces: ['living', 'empty'],
-    nodes: true,
-    optionalKinds: new Set(),
-    log: silentLog(),
-    metrics: new OperatorMetrics(),
-    changed: () => {},
-    deleted: () => {},
-    appeared: () => {},
-  });
-  const end = new AbortController();
-  const running = stores.run(end.signal);
-  t.after(() => {
-    end.abort();
-    return running;
-  });
-  await stores.whenSynced(AbortSignal.any([end.signal, AbortSignal.timeout(120_000)]));
+  const stores = await startStores(t, api, { namespaces: ['living', 'empty'], nodes: true, optionalKinds: new Set() });
   const cached = { apiVersion: 'v1', kind: 'Secret', metadata: { ...metadata, annotations: { note: 'kept' } } };
   assert.deepEqual(stores.clusters.secrets.list(), [cached]);
   assert.deepEqual(stores.clusters.nodes?.list(), [

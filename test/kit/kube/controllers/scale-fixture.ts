@@ -1,10 +1,11 @@
 // Scale fixture: many Rooms and MediaClusters on a real API server with stand-in pods, and how long until all are Ready.
 
-import { residentBytes } from '../../../../node/common/resident-memory.ts';
+import { eachOf } from '../../../../operator/each-of.ts';
 import { KubeClient } from '../../../../operator/kube/client.ts';
 import { resources, type Stored } from '../../../../operator/kube/objects.ts';
 import { Reflector } from '../../../../operator/kube/reflector.ts';
 import type { MediaCluster, Room } from '../../../../operator/objects.ts';
+import { PeakMemory } from '../../processes/memory.ts';
 import { silentLog } from '../../silent-log.ts';
 import { type ApiServer, startApiServer } from '../api-server.ts';
 import { isReady } from '../cluster-fixture.ts';
@@ -70,8 +71,8 @@ export class ScaleFixture {
     const clusterAt = (index: number) => this.#client.create(resources.mediaClusters, mediaCluster(`c-${index}`, { replicas: 1, media }));
     const roomAt = (index: number) =>
       this.#client.create(resources.rooms, room(`r-${index}`, { clusterRef: { name: `c-${index % clusters}` } }) as never);
-    await atOnce(clusters, clusterAt);
-    await atOnce(rooms, roomAt);
+    await eachOf([...Array(clusters).keys()], width, clusterAt);
+    await eachOf([...Array(rooms).keys()], width, roomAt);
     const appliedMs = performance.now() - began;
     await all;
     return { appliedMs, readyMs: performance.now() - began, peakBytes: peak.end() };
@@ -103,30 +104,4 @@ export class ScaleFixture {
       };
     });
   }
-}
-
-/** Most resident memory of a process, read ten times a second. */
-class PeakMemory {
-  readonly #timer: NodeJS.Timeout;
-  #most = 0;
-
-  constructor(pid: number) {
-    this.#timer = setInterval(() => {
-      this.#most = Math.max(this.#most, residentBytes(pid) ?? 0);
-    }, 100);
-  }
-
-  /** In bytes. */
-  end(): number {
-    clearInterval(this.#timer);
-    return this.#most;
-  }
-}
-
-async function atOnce(count: number, work: (index: number) => Promise<unknown>): Promise<void> {
-  let next = 0;
-  const worker = async () => {
-    for (let index = next++; index < count; index = next++) await work(index);
-  };
-  await Promise.all(Array.from({ length: width }, worker));
 }
