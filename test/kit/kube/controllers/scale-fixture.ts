@@ -64,18 +64,22 @@ export class ScaleFixture {
 
   /** Writes MediaClusters of one node, and Rooms that are spread over them, and waits until all are Ready. */
   async apply({ clusters, rooms, withinMs }: { clusters: number; rooms: number; withinMs: number }): Promise<ScaleResult> {
-    const peak = new PeakMemory(this.operator.pid);
     const all = this.#until(clusters + rooms, withinMs);
     const began = performance.now();
     const media = { exposure: 'podIP' };
     const clusterAt = (index: number) => this.#client.create(resources.mediaClusters, mediaCluster(`c-${index}`, { replicas: 1, media }));
     const roomAt = (index: number) =>
       this.#client.create(resources.rooms, room(`r-${index}`, { clusterRef: { name: `c-${index % clusters}` } }) as never);
-    await eachOf([...Array(clusters).keys()], width, clusterAt);
-    await eachOf([...Array(rooms).keys()], width, roomAt);
-    const appliedMs = performance.now() - began;
-    await all;
-    return { appliedMs, readyMs: performance.now() - began, peakBytes: peak.end() };
+    const peak = new PeakMemory(this.operator.pid);
+    try {
+      await eachOf([...Array(clusters).keys()], width, clusterAt);
+      await eachOf([...Array(rooms).keys()], width, roomAt);
+      const appliedMs = performance.now() - began;
+      await all;
+      return { appliedMs, readyMs: performance.now() - began, peakBytes: peak.end() };
+    } finally {
+      peak.end();
+    }
   }
 
   #watch<T extends Room | MediaCluster>(resource: typeof resources.rooms | typeof resources.mediaClusters): Reflector<T> {

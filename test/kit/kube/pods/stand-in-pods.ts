@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { WebSocketServer } from 'ws';
 import { roomConfigOf } from '../../../../api/room.ts';
+import { newIncarnation } from '../../../../node/rooms/ids.ts';
 import { configKey, namesOf, nodePorts, paths, secretsKey } from '../../../../operator/clusters/names.ts';
 import type { ApiServer } from '../api-server.ts';
 import { Informer } from '../informer.ts';
@@ -154,8 +155,8 @@ class StandInNode {
   #create({ roomId, externalId, ...options }: { roomId: string; externalId?: string }): StandInRoom {
     const known = this.rooms.get(roomId);
     if (known) return known;
-    const incarnation = createHash('sha256').update(`${this.#address} ${roomId}`).digest('hex').slice(0, 26);
     const config = roomConfigOf(roomId, options as never, limits);
+    const incarnation = newIncarnation();
     const room: StandInRoom = { id: roomId, incarnation, externalId: externalId ?? null, config, components: [], peers: [] };
     this.rooms.set(roomId, room);
     return room;
