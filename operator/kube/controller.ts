@@ -30,7 +30,7 @@ export type ControllerOptions = {
 };
 
 /** Pause of all workers during an outage of the API server; then one worker tries one key. */
-const firstRestMs = 500;
+const firstPauseMs = 500;
 const maxPauseMs = 10_000;
 /** Errors of the program itself, like a panic in Go. */
 const bugs = [TypeError, ReferenceError, RangeError, SyntaxError, EvalError];
@@ -38,8 +38,8 @@ const bugs = [TypeError, ReferenceError, RangeError, SyntaxError, EvalError];
 export class Controller {
   readonly #options: ControllerOptions;
   #active = 0;
-  /** Consecutive reconciles that found no API server, the end of the pause, and whether a worker is trying. */
-  #outage = { failures: 0, until: 0, tried: false };
+  /** Consecutive reconciles that found no API server, the end of the pause, and whether a worker probes it. */
+  #outage = { failures: 0, until: 0, probing: false };
 
   constructor(options: ControllerOptions) {
     this.#options = options;
@@ -58,16 +58,22 @@ export class Controller {
   async #work(signal: AbortSignal): Promise<void> {
     const { queue } = this.#options;
     for (;;) {
-      const tries = await this.#rest(signal);
+      const probes = await this.#pause(signal);
       const key = await queue.take(signal);
       if (key === undefined) return;
+      if (this.#outage.failures > 0 && !probes) {
+        // The outage began while this worker waited for a key.
+        queue.add(key);
+        queue.done(key);
+        continue;
+      }
       this.#count(1);
       try {
         await this.#reconcile(key, signal);
       } finally {
         queue.done(key);
         this.#count(-1);
-        if (tries) this.#outage.tried = false;
+        if (probes) this.#outage.probing = false;
       }
     }
   }
@@ -106,8 +112,8 @@ export class Controller {
     }
     if (isUnreachable(error)) {
       // The key is not the cause: it is retried when the API server is reachable, and few requests are sent until then.
-      this.#beginRest();
-      queue.addAfter(key, firstRestMs);
+      this.#beginPause();
+      queue.addAfter(key, firstPauseMs);
       log.debug({ controller: name, key, error: (error as Error).message }, 'reconcile found no API server');
       return 'error';
     }
@@ -129,26 +135,26 @@ export class Controller {
     return 'error';
   }
 
-  #beginRest(): void {
+  #beginPause(): void {
     const now = performance.now();
     // Workers that fail together count as one failure.
     if (now < this.#outage.until) return;
     const { failures } = this.#outage;
     this.#outage.failures = failures + 1;
-    this.#outage.until = now + Math.min(firstRestMs * 2 ** failures, maxPauseMs);
+    this.#outage.until = now + Math.min(firstPauseMs * 2 ** failures, maxPauseMs);
   }
 
   /** Waits during an outage of the API server. @returns whether this worker probes it */
-  async #rest(signal: AbortSignal): Promise<boolean> {
+  async #pause(signal: AbortSignal): Promise<boolean> {
     const outage = this.#outage;
     while (outage.failures > 0 && !signal.aborted && !this.#options.queue.closed) {
       const left = outage.until - performance.now();
-      if (left <= 0 && !outage.tried) {
-        outage.tried = true;
+      if (left <= 0 && !outage.probing) {
+        outage.probing = true;
         return true;
       }
       // In slices, so that all workers continue soon after the probe succeeded.
-      await sleep(Math.min(Math.max(left, 50), firstRestMs), signal);
+      await sleep(Math.min(Math.max(left, 50), firstPauseMs), signal);
     }
     return false;
   }

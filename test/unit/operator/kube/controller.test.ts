@@ -161,6 +161,20 @@ describe('A controller', { concurrency: true }, () => {
     assert.deepEqual(of('warn', 'error'), []);
   });
 
+  it('probes an API server that is away with one worker, also while the others wait for keys', async (t) => {
+    const asked: number[] = [];
+    const reconcile = async () => {
+      asked.push(performance.now());
+      throw unreachable();
+    };
+    const { controller, until } = start(t, reconcile, { workers: 8 });
+    controller.enqueue('default/a');
+    await until(() => asked.length === 4);
+    // At least the pauses of 0.5, 1 and 2 s, although seven workers had no key when the outage began.
+    const [first = 0, , , fourth = 0] = asked;
+    assert.ok(fourth - first >= 3400, `the fourth probe came after ${fourth - first} ms`);
+  });
+
   it('aborts running reconciles with its signal, and keeps their keys queued', async (t) => {
     const { controller, queue, end, running, until, of } = start(t, async (_key, signal) => {
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
