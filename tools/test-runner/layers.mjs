@@ -38,8 +38,8 @@ const needsFixedPorts = /SVC_DIST_ENABLED|defaultEpmdPort|\bcontainerEnvironment
 /** @type {readonly Layer[]} in the order of the table */
 export const layers = [
   { name: 'house', packages: [], cores: 1, testTimeout: 30_000, fileTimeout: 60_000 },
-  { name: 'unit', packages: [], cores: 0.35, testTimeout: 30_000, fileTimeout: 120_000 },
-  { name: 'contract', worker: true, runtimes: true, packages: [], cores: 0.4, testTimeout: 60_000, fileTimeout: 300_000 },
+  { name: 'unit', packages: [], cores: 0.32, testTimeout: 30_000, fileTimeout: 120_000 },
+  { name: 'contract', worker: true, runtimes: true, packages: [], cores: 0.36, testTimeout: 60_000, fileTimeout: 300_000 },
   {
     name: 'media',
     worker: true,
@@ -47,7 +47,7 @@ export const layers = [
     programs: ['versitygw'],
     goClient: ['go-client'],
     // Media runs in real time: each file waits most of the time.
-    cores: 0.3,
+    cores: 0.26,
     heavy: { 'call-sound': 0.6, hls: 1, 'hls-composer': 1, leaks: 1 },
     light: { node: 0.15, prometheus: 0.15, 's3-recording': 0.2, 'sip-signalling': 0.1, 'worker-pool': 0.15 },
     first: ['churn', 'sip-signalling', 's3-recording', 'sip-component'],
@@ -60,7 +60,7 @@ export const layers = [
     packages: [...aptPackages.media, ...aptPackages.sip, ...aptPackages.relay],
     programs: ['versitygw'],
     // Each file attacks a separate node and checks that another room of that node is not affected.
-    cores: 0.45,
+    cores: 0.4,
     heavy: { components: 0.8, guest: 0.8 },
     testTimeout: 90_000,
     fileTimeout: 300_000,
@@ -69,7 +69,7 @@ export const layers = [
     name: 'cluster',
     worker: true,
     packages: [...aptPackages.cluster, ...aptPackages.networks],
-    cores: 0.5,
+    cores: 0.45,
     testTimeout: 120_000,
     fileTimeout: 600_000,
   },
@@ -80,7 +80,7 @@ export const layers = [
     packages: [...aptPackages.browser, ...aptPackages.metrics, ...aptPackages.gitops],
     programs: [...controlPlanePrograms, 'helm', 'versitygw'],
     // These files wait for leases, probes and lost hosts most of the time.
-    cores: 0.4,
+    cores: 0.35,
     // Real-time video, and Leases of one second: both expire on a busy machine, which is correct.
     heavy: { 'example-class': 1, 'operator-killed': 1 },
     light: {
@@ -106,12 +106,12 @@ export const layers = [
     builds: true,
     packages: [...aptPackages.browser, ...aptPackages.networks],
     programs: ['versitygw'],
-    cores: 0.5,
+    cores: 0.45,
     // Measures the latency of a stream that it composes, encodes and plays.
     heavy: { hls: 1.5 },
     light: {
       'client-reconnect': 0.35,
-      'console-recordings': 0.4,
+      'console-recordings': 0.3,
       'console-recovery': 0.25,
       'console-room-trouble': 0.35,
       'console-rooms': 0.35,
