@@ -98,7 +98,7 @@ export class Connections {
     try {
       const carrier = this.#options.tls ? await this.#options.tls.accept(socket) : socket;
       channel = new HandshakeSocket(carrier, handshakeTimeoutMs - (performance.now() - since));
-      const decisions = { status: (peer: string) => this.#statusFor(peer), confirm: (peer: string) => !this.#prefersOwnDial(peer) };
+      const decisions = { status: (peer: string) => this.#statusFor(peer), confirm: (peer: string) => this.#confirms(peer) };
       this.#adopt(await acceptHandshake(channel, this.#own, decisions));
     } catch (error) {
       this.#refused(error, remoteAddress);
@@ -203,6 +203,16 @@ export class Connections {
   /** If two nodes dial each other, the connection of the node with the greater name is kept, as in net_kernel of Erlang. */
   #prefersOwnDial(peer: string): boolean {
     return this.#dials.get(peer)?.channel !== undefined && !this.#up.has(peer) && this.#own.name > peer;
+  }
+
+  /**
+   * If the own dial is preferred, the other connection stays open until the dial is complete: if it closed before an Erlang node has read
+   * the own name packet, that node would report this one as unreachable.
+   */
+  async #confirms(peer: string): Promise<boolean> {
+    if (!this.#prefersOwnDial(peer)) return true;
+    await this.#dials.get(peer)?.done;
+    return !this.#up.has(peer);
   }
 
   /** A connection is established. An existing connection with this node is obsolete: the node restarted, or lost it without our notice. */

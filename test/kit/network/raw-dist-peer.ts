@@ -4,7 +4,16 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import { ownFlags } from '../../../node/cluster/erlang/handshake/flags.ts';
-import { cookieDigest, namePacket, parseChallengePacket, replyPacket } from '../../../node/cluster/erlang/handshake/handshake-packets.ts';
+import {
+  ackPacket,
+  challengePacket,
+  cookieDigest,
+  namePacket,
+  parseChallengePacket,
+  parseReply,
+  replyPacket,
+  statusPacket,
+} from '../../../node/cluster/erlang/handshake/handshake-packets.ts';
 import { PacketReader } from '../../../node/cluster/erlang/packet-reader.ts';
 import { emits, eventually } from '../eventually.ts';
 import { testCookie } from './dist-nodes.ts';
@@ -53,8 +62,21 @@ export class RawDistPeer {
   async shakeHands(name: string): Promise<void> {
     this.sayName(name);
     assert.equal(String(await this.read()), 'sok');
+    await this.answerChallenge();
+    assert.equal((await this.read())?.length, 17);
+  }
+
+  /** Proves that it has the cookie, after the status. */
+  async answerChallenge(): Promise<void> {
     const { challenge } = parseChallengePacket((await this.read()) ?? Buffer.alloc(0));
     this.write(replyPacket({ challenge: 1, digest: cookieDigest(testCookie, challenge) }));
-    assert.equal((await this.read())?.length, 17);
+  }
+
+  /** Accepts a dial of the node as an Erlang node does, after its name packet. */
+  async acceptHandshake(name: string): Promise<void> {
+    this.write(statusPacket('ok'));
+    this.write(challengePacket({ flags: ownFlags, creation: 7, name, challenge: 1 }));
+    const { challenge } = parseReply((await this.read()) ?? Buffer.alloc(0));
+    this.write(ackPacket(cookieDigest(testCookie, challenge)));
   }
 }

@@ -44,6 +44,11 @@ export class HandshakeSocket {
     });
   }
 
+  /** @throws WireError Error */
+  throwIfClosed(): void {
+    if (this.#failure) throw this.#failure;
+  }
+
   write(packet: Buffer): void {
     const length = Buffer.alloc(2);
     length.writeUInt16BE(packet.length);

@@ -62,8 +62,8 @@ export class HandshakeError extends Error {
 export type AcceptPolicy = {
   /** Status sent to a node that claims this name, before any proof. */
   status: (peer: string) => Exclude<Status, 'true' | 'false'>;
-  /** True if a node with a valid cookie proof gets the connection. */
-  confirm: (peer: string) => boolean;
+  /** Whether a node with a valid cookie proof gets the connection; may take as long as a handshake. */
+  confirm: (peer: string) => Promise<boolean>;
 };
 
 /** Handshake of the accepting side. @throws HandshakeError WireError Error */
@@ -88,7 +88,8 @@ export async function acceptHandshake(channel: HandshakeSocket, own: Identity, d
     channel.write(ackPacket(Buffer.alloc(16)));
     throw new HandshakeError('cookie', peer);
   }
-  if (!decisions.confirm(peer)) throw new HandshakeError('simultaneous', peer);
+  if (!(await decisions.confirm(peer))) throw new HandshakeError('simultaneous', peer);
+  channel.throwIfClosed();
   channel.write(ackPacket(proofs('acceptor', reply.challenge)));
   return finished(channel, theirs);
 }

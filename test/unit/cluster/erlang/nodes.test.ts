@@ -1,15 +1,17 @@
 // Erlang nodes with each other over real sockets: handshakes, calls, node loss, and hostile peers.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { CallError, type CallFailure } from '../../../../node/cluster/erlang/calls.ts';
+import { registerNode } from '../../../../node/cluster/erlang/epmd/epmd-client.ts';
 import { ownFlags } from '../../../../node/cluster/erlang/handshake/flags.ts';
 import { cookieDigest, parseChallengePacket, replyPacket } from '../../../../node/cluster/erlang/handshake/handshake-packets.ts';
 import { atom, tuple } from '../../../../node/cluster/erlang/terms/terms.ts';
 import { eventually } from '../../../kit/eventually.ts';
 import { connectedTo, startDistNode, type TestNode, testCookie } from '../../../kit/network/dist-nodes.ts';
 import { freePort } from '../../../kit/network/free-ports.ts';
-import { socketClosed } from '../../../kit/network/listen.ts';
+import { listen, socketClosed } from '../../../kit/network/listen.ts';
 import { RawDistPeer } from '../../../kit/network/raw-dist-peer.ts';
 import { holdUp } from '../../../kit/pace.ts';
 import { assertPrompt, stopwatch } from '../../../kit/promised-time.ts';
@@ -126,6 +128,37 @@ describe('two Erlang nodes', () => {
       await Promise.all(down);
     }
   });
+
+  for (const outcome of ['completes', 'fails'] as const) {
+    test(`keep the dial of a peer open until their own preferred dial ${outcome}`, async (t) => {
+      const epmdPort = await freePort();
+      const { node } = await startDistNode(t, 'z', epmdPort, { dialsErlang: true });
+      const sockets = createServer();
+      const registration = await registerNode({ host: '127.0.0.1', port: epmdPort }, { name: 'a', port: await listen(t, sockets) });
+      t.after(registration.close);
+      // The peer reads our dial only after its own has been proven.
+      const theirs = await RawDistPeer.dial(t, node.port);
+      theirs.sayName('a@127.0.0.1');
+      assert.equal(String(await theirs.read()), 'sok');
+      const dialed = once(sockets, 'connection') as Promise<[Socket]>;
+      const connected = node.connect('a@127.0.0.1');
+      const ours = new RawDistPeer((await dialed)[0]);
+      await ours.read();
+      await theirs.answerChallenge();
+      if (outcome === 'fails') {
+        ours.socket.destroy();
+        assert.equal((await theirs.read())?.length, 17);
+      } else {
+        // A whole handshake later it would have been closed.
+        await (await RawDistPeer.dial(t, node.port)).shakeHands('b@127.0.0.1');
+        assert.equal(theirs.socket.readableEnded, false);
+        await ours.acceptHandshake('a@127.0.0.1');
+        assert.equal(await theirs.read(), undefined);
+      }
+      assert.equal(await connected, outcome === 'completes');
+      assert.ok(node.isConnected('a@127.0.0.1'));
+    });
+  }
 
   test('with different cookies reject each other, with a log line on both sides', async (t) => {
     const epmdPort = await freePort();
