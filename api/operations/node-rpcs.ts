@@ -52,6 +52,12 @@ const render = z.object({ id: recordingIdSchema, options: renderOptionsSchema.op
 const listTimeoutMs = 2_000;
 const searchTimeoutMs = 1_000;
 
+/**
+ * Maximum time in milliseconds from POST /room to the creation of its room: a request whose client has ended has no effect later. The operator
+ * relies on it.
+ */
+export const roomCreationMs = 10_000;
+
 export const nodeRpcs = named({
   load: rpc(nothing, loadResponseSchema, 1_000),
   has: rpc(roomIdSchema, z.boolean(), searchTimeoutMs),

@@ -1,13 +1,13 @@
 // Name arbiter: reserves room names at one node of the cluster, so that exactly one of two concurrent requests for a name wins.
 import { ServiceError } from '../../api/errors.ts';
-import type { ReservedName } from '../../api/operations/node-rpcs.ts';
+import { nodeRpcs, type ReservedName, roomCreationMs } from '../../api/operations/node-rpcs.ts';
 import type { NodeName } from './cluster-transport.ts';
 
 /** `expiresAt` in monotonic milliseconds. */
 export type Reservation = { holder: NodeName; ticket: string; expiresAt: number };
 
-/** Maximum duration of a room creation, in milliseconds. After it the name is free again. */
-export const reservationTtl = 15_000;
+/** Milliseconds after which the name of a creation that did not end is free again: a node that did not respond may create its room late. */
+export const reservationTtl = roomCreationMs + nodeRpcs.createLocalRoom.timeoutMs;
 /** Maximum number of concurrent reservations. Further creations are rejected. */
 const maxReservations = 100_000;
 

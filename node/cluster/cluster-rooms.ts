@@ -48,6 +48,7 @@ export class ClusterRooms {
       loads: this.#loads,
       findByExternalId: (externalId) => this.#findByExternalId(externalId),
       sleep: async (milliseconds) => void (await sleep(milliseconds)),
+      now: () => performance.now(),
     });
     this.#serve();
   }

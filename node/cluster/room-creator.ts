@@ -1,6 +1,6 @@
 // Room creation in the cluster: reserves names at the arbiter, chooses a node by load, and tries the next one if it rejects the room.
 import { ServiceError } from '../../api/errors.ts';
-import { type CreatedRoom, type NameReservation, nodeRpcs, type ReservedName } from '../../api/operations/node-rpcs.ts';
+import { type CreatedRoom, type NameReservation, nodeRpcs, type ReservedName, roomCreationMs } from '../../api/operations/node-rpcs.ts';
 import type { RoomOptions } from '../../api/room.ts';
 import type { Log } from '../common/log.ts';
 import { newId } from '../rooms/ids.ts';
@@ -10,19 +10,21 @@ import type { LoadPoll } from './load-poll.ts';
 import { choosePlacement } from './placement.ts';
 import type { Dispatcher } from './rpc/dispatcher.ts';
 
-/** Maximum time that a second request with the same externalId waits for the first one. Milliseconds. */
-const sameCallerTimeoutMs = 10_000;
+/** Milliseconds after which no node is requested to create the room any more. */
+const lastAttemptMs = roomCreationMs - nodeRpcs.createLocalRoom.timeoutMs;
 const sameCallerPause = 25;
 
 export type RoomCreatorOptions = {
-  links: ClusterTransport;
-  dispatcher: Dispatcher;
+  links: Pick<ClusterTransport, 'self' | 'nodes' | 'cast'>;
+  dispatcher: Pick<Dispatcher, 'at'>;
   arbiter: Arbiter;
-  loads: LoadPoll;
+  loads: Pick<LoadPoll, 'choose' | 'assign'>;
   log: Log;
   /** The room with this externalId, if it exists. */
   findByExternalId: (externalId: string) => Promise<CreatedRoom | undefined>;
   sleep: (milliseconds: number) => Promise<void>;
+  /** Monotonic clock in milliseconds. */
+  now: () => number;
 };
 
 export class RoomCreator {
@@ -35,16 +37,17 @@ export class RoomCreator {
   /** @throws ServiceError `already_exists`, `no_node_accepts_rooms`, `node_unreachable` */
   async create(options: RoomOptions): Promise<CreatedRoom> {
     const { externalId, roomId } = options;
+    const attemptsUntil = this.#options.now() + lastAttemptMs;
     const names: ReservedName[] = [];
     // The externalId comes first: if both names are in use, it identifies the room of the caller.
     if (externalId !== undefined) names.push({ space: 'externalId', name: externalId });
     if (roomId !== undefined) names.push({ space: 'id', name: roomId });
-    if (names.length === 0) return this.#place({ ...options, roomId: newId() }, null);
+    if (names.length === 0) return this.#place({ ...options, roomId: newId() }, null, attemptsUntil);
     const reservation = { names, ticket: newId() };
-    const known = await this.#reserve(reservation, externalId);
+    const known = await this.#reserve(reservation, externalId, attemptsUntil);
     if (known) return known;
     try {
-      return await this.#place({ ...options, roomId: roomId ?? newId() }, reservation);
+      return await this.#place({ ...options, roomId: roomId ?? newId() }, reservation, attemptsUntil);
     } catch (error) {
       // A node that did not respond may still have created the room, so the names stay reserved until they expire or the room is announced.
       if (!(error instanceof ServiceError) || error.code !== 'node_unreachable') this.release(reservation);
@@ -60,8 +63,7 @@ export class RoomCreator {
   }
 
   /** Resolves with the existing room of the same externalId, or with undefined once the names are reserved. */
-  async #reserve(reservation: NameReservation, externalId: string | undefined): Promise<CreatedRoom | undefined> {
-    const deadline = Date.now() + sameCallerTimeoutMs;
+  async #reserve(reservation: NameReservation, externalId: string | undefined, attemptsUntil: number): Promise<CreatedRoom | undefined> {
     for (;;) {
       const known = externalId === undefined ? undefined : await this.#options.findByExternalId(externalId);
       if (known) return known;
@@ -71,7 +73,9 @@ export class RoomCreator {
         throw new ServiceError('already_exists', `Cannot add room with id "${answer.taken.name}" - room already exists`);
       }
       // The first request with this externalId is in progress, or its room was not announced to this node yet.
-      if (Date.now() > deadline) throw new ServiceError('unavailable', 'The same request is still in progress', { retryAfter: 1 });
+      if (this.#options.now() > attemptsUntil) {
+        throw new ServiceError('unavailable', 'The same request is still in progress', { retryAfter: 1 });
+      }
       await this.#options.sleep(sameCallerPause);
     }
   }
@@ -81,8 +85,8 @@ export class RoomCreator {
     return dispatcher.at(arbiterOf(links.self, links.nodes()), nodeRpcs.reserve, { names, ticket });
   }
 
-  async #place(options: RoomOptions, reservation: NameReservation | null): Promise<CreatedRoom> {
-    const { links, dispatcher, loads, log } = this.#options;
+  async #place(options: RoomOptions, reservation: NameReservation | null, attemptsUntil: number): Promise<CreatedRoom> {
+    const { links, dispatcher, loads, log, now } = this.#options;
     const { order, reasons } = await loads.choose((candidates) => {
       const placementDecision = choosePlacement(candidates, links.self);
       const [best] = placementDecision.order;
@@ -90,6 +94,7 @@ export class RoomCreator {
       return placementDecision;
     });
     for (const [index, node] of order.entries()) {
+      if (now() > attemptsUntil) throw new ServiceError('unavailable', 'The nodes respond too slowly', { retryAfter: 1 });
       if (index > 0) loads.assign(node);
       try {
         // That node ends the reservation after it announced the room to all nodes.

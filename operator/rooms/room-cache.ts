@@ -1,4 +1,5 @@
 // In-memory state of one Room between reconciles. Nothing here must survive a restart.
+import { roomCreationMs } from '../../api/operations/node-rpcs.ts';
 import type { Stored } from '../kube/objects.ts';
 import type { Room } from '../objects.ts';
 import type { Secret } from './desired-components.ts';
@@ -8,8 +9,8 @@ import type { Observed, ObservedRoom, Rejection } from './observed.ts';
 const refusalMs = 55_000;
 /** Maximum lag of a reflector. */
 const reflectedMs = 10_000;
-/** A node executes an abandoned request within this time: more than twice the timeout of the client. */
-export const createPendingMs = 10_000;
+/** Nodes execute an abandoned request within this time: theirs, and a margin for nodes without CPU time. */
+export const createPendingMs = roomCreationMs + 2_000;
 
 /** Rejections, each valid until it expires or its cache key `stamp` changes. Times are monotonic milliseconds. */
 export class RejectionCache {

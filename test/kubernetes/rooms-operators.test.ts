@@ -135,7 +135,7 @@ test('operators that end at any moment leave no orphaned rooms', async (t) => {
   const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 1e9));
   t.diagnostic(`SEED=${seed}`);
   const random = seededRandom(seed);
-  // A Room that is being deleted stays until an operator has led for 10 s, so by chance all others may end.
+  // A Room that is being deleted stays until an operator has led for 12 s, so by chance all others may end.
   await fixture.server.apply(room('churn-kept', { peers: [{ name: 'ann' }] }));
   for (let round = 0; round < 15; round += 1) {
     const operator = await fixture.startOperator();
