@@ -34,7 +34,7 @@ export class RoomCreator {
     this.#options = options;
   }
 
-  /** @throws ServiceError `already_exists`, `no_node_accepts_rooms`, `node_unreachable` */
+  /** @throws ServiceError `already_exists`, `no_node_accepts_rooms`, `node_unreachable`, `unavailable` */
   async create(options: RoomOptions): Promise<CreatedRoom> {
     const { externalId, roomId } = options;
     const attemptsUntil = this.#options.now() + lastAttemptMs;
