@@ -171,6 +171,9 @@ function waitingPhase(status: RoomStatus): 'Pending' | 'Recovering' {
   return status.incarnation !== undefined || status.phase === 'Recovering' ? 'Recovering' : 'Pending';
 }
 
+/** The API server rejects a status with a later time: RFC 3339 has four digits for the year. */
+const lastTime = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
 /** A ULID begins with its creation time in milliseconds, in ten digits of Crockford's base 32. */
 function createdAt(incarnation: string): string | undefined {
   let ms = 0;
@@ -179,5 +182,5 @@ function createdAt(incarnation: string): string | undefined {
     if (value < 0) return undefined;
     ms = ms * 32 + value;
   }
-  return incarnation.length === 26 && ms < 8.64e15 ? timeText(new Date(ms)) : undefined;
+  return incarnation.length === 26 && ms <= lastTime ? timeText(new Date(ms)) : undefined;
 }

@@ -177,6 +177,17 @@ describe('A Room whose room exists', () => {
     assert.equal(status.createdAt, '2024-11-21T18:15:48Z');
   });
 
+  test('has no creation time that the API server rejects', () => {
+    for (const [time, createdAt] of [
+      ['76EZ91ZPZZ', '9999-12-31T23:59:59Z'],
+      ['76EZ91ZQ00', undefined],
+      ['ZZZZZZZZZZ', undefined],
+    ] as const) {
+      const room = { incarnation: `${time}000000000000000A` };
+      assert.equal(reconcile(observed({ location: present(room) })).status.createdAt, createdAt, time);
+    }
+  });
+
   test('is idempotent', () => {
     assert.deepEqual(reconcile(observed({ ...live, location: present() })).status, live.status);
   });
