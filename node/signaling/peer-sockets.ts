@@ -193,7 +193,8 @@ export class PeerSockets {
     const welcome = await this.#welcome(session, socket, resumed).finally(() => !resumed && entry.span?.end());
     if (session.ended || !session.isOn(socket)) return undefined;
     const iceServers = this.#options.iceServers(peer);
-    entry.iceServers = JSON.stringify(iceServers);
+    // A client that resumes its session keeps what it received last, until the next event.
+    if (!resumed) entry.iceServers = JSON.stringify(iceServers);
     const answer: ResponseData<'authenticate'> = {
       sessionId: session.id,
       resumed,

@@ -25,7 +25,12 @@ export type SignalingContext = Pick<FeatureContext, 'log' | 'closers'> & {
   /** True while other nodes may own unknown rooms. */
   distribution: { readonly discovering: boolean };
   tracer: Tracer;
-  turn: { iceServers(user: string): Record<string, unknown>[]; onRenew(renew: () => void): void } | undefined;
+  turn: TurnService | undefined;
+};
+export type TurnService = {
+  iceServers(user: string): Record<string, unknown>[];
+  /** `isPresent`: whether the peer of a user exists. */
+  serve(users: { renew: () => void; isPresent: (user: string) => boolean }): void;
 };
 type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer, client: string) => void;
 export type StartedSignaling = {
@@ -35,7 +40,7 @@ export type StartedSignaling = {
 };
 
 export function createSignaling(context: SignalingContext): StartedSignaling {
-  const { hot, config, address, tokens, traffic, turn, log, closers, tracer } = context;
+  const { hot, config, address, rooms, tokens, traffic, turn, log, closers, tracer } = context;
   const common = {
     log,
     rateLimit: () => hot.current.limits.rateLimitSocket,
@@ -44,7 +49,7 @@ export function createSignaling(context: SignalingContext): StartedSignaling {
   };
   const peerSockets = new PeerSockets({ ...common, ...peerOptions(context), tracer });
   const serverSockets = new ServerSockets({ ...common, apiTokens: tokens.api, signedCalls: tokens.signedCalls, events: traffic.events });
-  turn?.onRenew(() => peerSockets.iceServersUpdated());
+  turn?.serve({ renew: () => peerSockets.iceServersUpdated(), isPresent: (user) => isPresent(rooms, user) });
   hot.onChange(() => {
     serverSockets.tokensChanged();
     peerSockets.iceServersUpdated();
@@ -77,9 +82,18 @@ function peerOptions({ hot, config, rooms, tokens, traffic, distribution, turn }
     signToken: (claims) => tokens.peers.sign(claims),
     iceServers: ({ roomId, id }) => [
       ...hot.current.iceServers.map((server) => ({ ...server })),
-      // Peer ids are unique per room only, and peers must not share a TURN quota.
-      ...(turn?.iceServers(`${roomId}/${id}`) ?? []),
+      ...(turn?.iceServers(turnUser(roomId, id)) ?? []),
     ],
     resumeWindow: () => hot.current.timeouts.peerResumeWindow / 1000,
   };
+}
+
+/** Peer ids are unique per room only, and peers must not share a TURN quota. */
+function turnUser(roomId: string, peerId: string): string {
+  return `${roomId}/${peerId}`;
+}
+
+function isPresent(rooms: LocalRooms, user: string): boolean {
+  const [roomId = '', peerId = ''] = user.split('/');
+  return rooms.findPeer(roomId, peerId) !== undefined;
 }

@@ -1,5 +1,7 @@
 // coturn configuration: listen addresses, and relaying to the media address of this node only (coturn cannot filter by port).
 
+import type { CoturnCli } from './coturn-cli.ts';
+
 export type CoturnSettings = {
   listenIp: string;
   port: number;
@@ -8,14 +10,18 @@ export type CoturnSettings = {
   mediaIp: string;
   /** Shared only with the node, which creates credentials with it. */
   secret: string;
+  /** Command line of coturn on loopback, see coturn-cli.ts. */
+  cli: CoturnCli;
   /** A dedicated writable folder. */
   folder: string;
 };
 
 const realm = 'mediarooms';
+/** Half of the relay ports, so that relays never exhaust the ports of the host. */
+const maxRelays = 8192;
 
 /** The text of turnserver.conf(5). It contains the secret, so the file must be readable by its owner only. */
-export function coturnConfig({ listenIp, port, tls, mediaIp, secret, folder }: CoturnSettings): string {
+export function coturnConfig({ listenIp, port, tls, mediaIp, secret, cli, folder }: CoturnSettings): string {
   const lines = [
     `listening-ip=${listenIp}`,
     `listening-port=${port}`,
@@ -29,15 +35,17 @@ export function coturnConfig({ listenIp, port, tls, mediaIp, secret, folder }: C
     'stale-nonce=600',
     // A peer needs one allocation per transport and protocol. More are an attack.
     'user-quota=16',
-    // Half of the relay ports, so that relays never exhaust the ports of the host.
-    'total-quota=8192',
+    `total-quota=${maxRelays}`,
     'no-tcp-relay',
     'no-multicast-peers',
     'denied-peer-ip=0.0.0.0-255.255.255.255',
     'denied-peer-ip=::-ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff',
     `allowed-peer-ip=${mediaIp}`,
     ...(isLoopback(mediaIp) ? ['allow-loopback-peers'] : []),
-    'no-cli',
+    'cli-ip=127.0.0.1',
+    `cli-port=${cli.port}`,
+    `cli-password=${cli.password}`,
+    `cli-max-output-sessions=${maxRelays}`,
     'no-software-attribute',
     'no-rfc5780',
     'simple-log',

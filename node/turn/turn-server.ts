@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -12,6 +12,7 @@ import type { Log } from '../common/log.ts';
 import { parentDeathSignalCommand } from '../common/parent-death-signal.ts';
 import { Timer } from '../common/timer.ts';
 import { watchTlsPair } from '../common/tls-files.ts';
+import { type CoturnCli, cancelRelays } from './coturn-cli.ts';
 import { coturnConfig } from './coturn-config.ts';
 import { turnCredential } from './credentials.ts';
 
@@ -31,8 +32,13 @@ export type TurnServerOptions = {
 /** W3C RTCIceServer. */
 export type TurnIceServer = { urls: string[]; username: string; credential: string };
 
-/** Minimum lifetime of credentials in milliseconds. They expire at a full hour. */
-const credentialLifetime = 24 * 60 * 60 * 1000;
+/** What the server needs of the features that use it. `isPresent`: whether the user still exists. */
+export type TurnUsers = { renew: () => void; isPresent: (user: string) => boolean };
+
+/** Credentials are renewed in this interval, and are valid for two to three intervals: they expire at multiples of it. */
+const renewalInterval = 5 * 60_000;
+/** coturn checks the time of credentials only if a relay is opened, so relays of users that left are cancelled. */
+const cancelInterval = 60_000;
 
 const startTimeoutMs = 30_000;
 const endTimeoutMs = 2_000;
@@ -44,10 +50,13 @@ export class TurnServer {
   readonly #folder: string;
   readonly #secret = randomBytes(32).toString('hex');
   #child: ChildProcess | undefined;
+  #cli: CoturnCli = { port: 0, password: '' };
+  #restart: Timer | undefined;
   #renewal: Timer | undefined;
+  #cancellation: Timer | undefined;
   #unwatch = () => {};
   #closed = false;
-  #renew = () => {};
+  #users: TurnUsers = { renew: () => {}, isPresent: () => true };
 
   private constructor(options: TurnServerOptions, folder: string) {
     this.#options = options;
@@ -61,13 +70,13 @@ export class TurnServer {
     try {
       await mustBeFree(options.listenIp, options.port);
       if (options.tls) await mustBeFree(options.listenIp, options.tls.port);
-      await server.#writeConfig();
       await server.#run();
     } catch (error) {
       await server.close();
       throw error;
     }
     server.#keepRenewing();
+    server.#keepCancelling();
     server.#watchCertificate();
     return server;
   }
@@ -77,7 +86,7 @@ export class TurnServer {
     return this.#child?.pid;
   }
 
-  /** For one user, whose name is stable for at least an hour and has one quota; empty while the public address of the node is unknown. */
+  /** For one user, who has one quota whatever the time in the credentials; empty while the public address of the node is unknown. */
   iceServers(user: string): TurnIceServer[] {
     const { address, port, tls, tlsHost } = this.#options;
     const host = address();
@@ -85,18 +94,22 @@ export class TurnServer {
     const at = bracketed(host);
     const urls = [`turn:${at}:${port}?transport=udp`, `turn:${at}:${port}?transport=tcp`];
     if (tls) urls.push(`turns:${bracketed(tlsHost(host))}:${tls.publicPort ?? tls.port}?transport=tcp`);
-    return [{ urls, ...turnCredential(this.#secret, user, nextHour(Date.now() + credentialLifetime)) }];
+    return [{ urls, ...turnCredential(this.#secret, user, nextExpiry(Date.now())) }];
   }
 
-  /** Credentials must be renewed. */
-  onRenew(renew: () => void): void {
-    this.#renew = renew;
+  serve(users: TurnUsers): void {
+    this.#users = users;
+  }
+
+  /** Cancels the relays of users that left. @returns their number @throws Error if coturn does not respond */
+  cancelRelays(): Promise<number> {
+    return cancelRelays(this.#cli, this.#users.isPresent);
   }
 
   /** Stops coturn. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true;
-    this.#renewal?.stop();
+    for (const timer of [this.#restart, this.#renewal, this.#cancellation]) timer?.stop();
     this.#unwatch();
     const child = this.#child;
     if (child && child.exitCode === null && child.signalCode === null) {
@@ -111,7 +124,8 @@ export class TurnServer {
 
   async #writeConfig(): Promise<void> {
     const { listenIp, port, tls, mediaIp } = this.#options;
-    const text = coturnConfig({ listenIp, port, tls, mediaIp, secret: this.#secret, folder: this.#folder });
+    this.#cli = { port: await mustBeFree('127.0.0.1', 0), password: randomBytes(32).toString('hex') };
+    const text = coturnConfig({ listenIp, port, tls, mediaIp, secret: this.#secret, cli: this.#cli, folder: this.#folder });
     await writeFile(this.#configFile, text, { mode: 0o600 });
   }
 
@@ -120,6 +134,7 @@ export class TurnServer {
   }
 
   async #run(): Promise<void> {
+    await this.#writeConfig();
     const [program = '', ...args] = [...parentDeathSignalCommand, 'turnserver', '-c', this.#configFile];
     const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child = child;
@@ -157,8 +172,9 @@ export class TurnServer {
     const started = performance.now();
     const { listenIp, port, tls } = this.#options;
     const host = listenIp === '0.0.0.0' ? '127.0.0.1' : listenIp === '::' ? '::1' : listenIp;
+    const listeners = [{ host, port }, ...(tls ? [{ host, port: tls.port }] : []), { host: '127.0.0.1', port: this.#cli.port }];
     while (running() && performance.now() - started < startTimeoutMs) {
-      if ((await accepts(host, port)) && (!tls || (await accepts(host, tls.port)))) return undefined;
+      if ((await Promise.all(listeners.map(accepts))).every(Boolean)) return undefined;
       await sleep(20);
     }
     return `no response within ${startTimeoutMs} ms`;
@@ -167,21 +183,28 @@ export class TurnServer {
   #ended(reason: string): void {
     if (this.#closed) return;
     this.#log.error({ reason }, 'coturn exited, restarting');
-    this.#renewal?.stop();
-    this.#renewal = new Timer(restartDelay, () => {
+    this.#restart = new Timer(restartDelay, () => {
       if (this.#closed) return;
-      this.#run().then(
-        () => this.#keepRenewing(),
-        (error: unknown) => this.#ended(error instanceof Error ? error.message : String(error)),
-      );
+      this.#run().catch((error: unknown) => this.#ended(error instanceof Error ? error.message : String(error)));
     });
   }
 
   #keepRenewing(): void {
-    if (this.#closed) return;
-    this.#renewal = new Timer(credentialLifetime / 2, () => {
-      this.#renew();
+    this.#renewal = new Timer(renewalInterval, () => {
+      this.#users.renew();
       this.#keepRenewing();
+    });
+  }
+
+  #keepCancelling(): void {
+    this.#cancellation = new Timer(cancelInterval, async () => {
+      try {
+        const cancelled = await this.cancelRelays();
+        if (cancelled > 0) this.#log.info({ relays: cancelled }, 'cancelled relays of peers that left');
+      } catch (error) {
+        if (!this.#closed) this.#log.warn({ err: error }, 'could not cancel relays of peers that left');
+      }
+      if (!this.#closed) this.#keepCancelling();
     });
   }
 
@@ -193,12 +216,12 @@ export class TurnServer {
   }
 }
 
-function nextHour(time: number): number {
-  return Math.ceil(time / 3_600_000) * 3_600_000;
+function nextExpiry(now: number): number {
+  return (Math.ceil(now / renewalInterval) + 2) * renewalInterval;
 }
 
-/** coturn continues without a port that is in use, so ports are checked first. @throws Error with a message */
-async function mustBeFree(host: string, port: number): Promise<void> {
+/** coturn continues without a port that is in use, so ports are checked first. @returns the port, for 0 a free one @throws Error with a message */
+async function mustBeFree(host: string, port: number): Promise<number> {
   const server = createServer();
   server.listen(port, host);
   try {
@@ -206,16 +229,18 @@ async function mustBeFree(host: string, port: number): Promise<void> {
   } catch (error) {
     throw new Error(`TURN cannot listen on ${host} port ${port}: ${error instanceof Error ? error.message : String(error)}`);
   }
+  const { port: free } = server.address() as AddressInfo;
   await new Promise((done) => server.close(done));
+  return free;
 }
 
 function bracketed(host: string): string {
   return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
 }
 
-function accepts(host: string, port: number): Promise<boolean> {
+function accepts(listener: { host: string; port: number }): Promise<boolean> {
   return new Promise((done) => {
-    const socket = connect({ host, port });
+    const socket = connect(listener);
     socket.once('connect', () => {
       socket.destroy();
       done(true);

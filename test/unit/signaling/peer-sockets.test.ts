@@ -184,6 +184,17 @@ test('changed ICE servers are sent to each peer, unchanged ones are not', async 
   assert.deepEqual(fieldsOf(socket.events('iceServersUpdated'), 'data'), [{ iceServers: [{ urls, username: 'a' }] }]);
 });
 
+test('ICE servers that changed before a resume are sent to the peer again', async (t) => {
+  let urls = 'stun:one.example.com';
+  const { server, socket } = await enteredServer(t, { iceServers: ({ id }) => [{ urls, username: id }] });
+  await socket.cut();
+  urls = 'stun:two.example.com';
+  const again = await PeerSocket.enter(server.url, socket.token, { resume: socket.welcome.data?.sessionId, received: 0 });
+  server.sockets.iceServersUpdated();
+  await again.request('ping');
+  assert.deepEqual(fieldsOf(again.events('iceServersUpdated'), 'data'), [{ iceServers: [{ urls, username: 'a' }] }]);
+});
+
 test('a token is renewed before it expires, and the new one is valid', async (t) => {
   const server = await startSocketServer(t);
   const { peer } = await server.addPeer('a');

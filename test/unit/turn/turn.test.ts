@@ -2,10 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { turnHost } from '../../../node/config/turn.ts';
+import { relaysIn } from '../../../node/turn/coturn-cli.ts';
 import { coturnConfig } from '../../../node/turn/coturn-config.ts';
 import { turnCredential } from '../../../node/turn/credentials.ts';
 
-const settings = { listenIp: '0.0.0.0', port: 3478, tls: undefined, mediaIp: '10.0.0.7', secret: 'thesecret', folder: '/tmp/x' };
+const settings = {
+  ...{ listenIp: '0.0.0.0', port: 3478, tls: undefined, mediaIp: '10.0.0.7', secret: 'thesecret', folder: '/tmp/x' },
+  cli: { port: 5766, password: 'thepassword' },
+};
 
 test('a credential contains its expiry and user, signed with HMAC-SHA1', () => {
   // Computed with: printf '1700000000:bob' | openssl dgst -sha1 -hmac thesecret -binary | base64
@@ -26,8 +30,34 @@ test('coturn relays only to the media address of its node, and unused features a
       'allowed-peer-ip=10.0.0.7',
     ],
   );
-  for (const line of ['no-tcp-relay', 'no-cli', 'no-dtls', 'no-tls', 'user-quota=16', 'total-quota=8192'])
+  for (const line of [
+    'no-tcp-relay',
+    'cli-ip=127.0.0.1',
+    'cli-password=thepassword',
+    'no-dtls',
+    'no-tls',
+    'user-quota=16',
+    'total-quota=8192',
+  ])
     assert.ok(lines.includes(line), line);
+});
+
+test('relays in a list of coturn have their session and user, whatever the time of the credentials', () => {
+  const list = [
+    '',
+    '    1) id=000000000000000007, user <1700000000:room/bob>:',
+    '      realm: mediarooms',
+    '      started 3 secs ago',
+    '',
+    '    2) id=001000000000000001, user <1700000300:other_room/bob-2>:',
+    '',
+    '  Total sessions: 2',
+    '> ',
+  ];
+  assert.deepEqual(relaysIn(list.join('\r\n')), [
+    { id: '000000000000000007', user: 'room/bob' },
+    { id: '001000000000000001', user: 'other_room/bob-2' },
+  ]);
 });
 
 test('with a certificate it supports TLS 1.2 and later, and relays to loopback only if media is there', () => {
