@@ -56,6 +56,10 @@ const tlsRoutes = withRules(
       description: 'Clients use `<pod>.<host>`; DNS must resolve these names to the proxy, and the certificate must contain `*.<host>`.',
     }),
     port: integer(1, 65_535).default(443).meta({ description: 'Port at which clients reach the proxy.' }),
+    proxyProtocol: z.boolean().optional().meta({
+      description:
+        'Whether the proxy sends a PROXY protocol header (version 1 or 2) to the nodes. They then require it, and limit the connections of one client network. The IngressRouteTCP makes Traefik send it; set it in other proxies yourself. A change causes a rollout.',
+    }),
     gateway: z.object({ parentRefs }).optional().meta({
       description:
         'Creates a TLSRoute of the Gateway API (v1) for each node, if the API server supports them. The listener must be of mode Passthrough.',

@@ -86,6 +86,12 @@ export const staticSettings = [
     'Port of TURN over TLS for clients, if a proxy forwards it without ending TLS, or a load balancer.',
     { derived: 'the value of WEBRTC_TURN_TLS_PORT' },
   ),
+  setting(
+    'WEBRTC_TURN_TLS_PROXY_PROTOCOL',
+    value.boolean,
+    'Require a PROXY protocol header (version 1 or 2) at WEBRTC_TURN_TLS_PORT, which the proxy must send; limits connections of one client network.',
+    { default: false },
+  ),
   setting('WEBRTC_TURN_TLS_KEY_PATH', value.filePath, 'TLS key of TURN (PEM). Both of TURN_TLS_*_PATH or neither.', {
     derived: 'the value of SSL_KEY_PATH',
   }),

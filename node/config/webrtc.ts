@@ -20,8 +20,9 @@ export type WebrtcConfig = {
 
 /**
  * `host`: host of the URLs for clients, a leading `*` for the announced address; null: the host of HOST. `publicPort`: port of the URLs.
+ * `proxyProtocol`: connections begin with a PROXY protocol header.
  */
-export type TurnTls = TlsFiles & { port: number; publicPort: number; host: string | null };
+export type TurnTls = TlsFiles & { port: number; publicPort: number; host: string | null; proxyProtocol: boolean };
 
 /** `tls`: the TLS files of HTTP. */
 export type WebrtcInputs = { cores: number; routeAddress: () => Promise<string>; tls: TlsFiles | null };
@@ -98,6 +99,7 @@ async function readTurn(
   const port = reader.read('WEBRTC_TURN_PORT');
   const tlsPort = reader.read('WEBRTC_TURN_TLS_PORT');
   const publicPort = reader.read('WEBRTC_TURN_TLS_PUBLIC_PORT');
+  const proxyProtocol = reader.read('WEBRTC_TURN_TLS_PROXY_PROTOCOL');
   const own = await readTls(reader, system, 'WEBRTC_TURN_TLS_KEY_PATH', 'WEBRTC_TURN_TLS_CERT_PATH');
   const files = own ?? tls;
   const host = reader.read('WEBRTC_TURN_TLS_HOST') ?? (own === null ? null : '*');
@@ -112,5 +114,5 @@ async function readTurn(
     reader.errors.push(configErrorMessage(reader.nameOf('WEBRTC_TURN_TLS_PORT'), expected, String(tlsPort)));
     return { enabled, port, tls: null, relayIp };
   }
-  return { enabled, port, tls: { ...files, port: tlsPort, publicPort: publicPort ?? tlsPort, host }, relayIp };
+  return { enabled, port, tls: { ...files, port: tlsPort, publicPort: publicPort ?? tlsPort, host, proxyProtocol }, relayIp };
 }

@@ -15,13 +15,14 @@ import { watchTlsPair } from '../common/tls-files.ts';
 import { type CoturnCli, cancelRelays } from './coturn-cli.ts';
 import { coturnConfig } from './coturn-config.ts';
 import { turnCredential } from './credentials.ts';
+import { frontLimits, TurnFront } from './front/turn-front.ts';
 
 export type TurnServerOptions = {
   log: Log;
   listenIp: string;
   port: number;
-  /** `publicPort`: the port for clients, if something forwards it to `port`. */
-  tls: { port: number; publicPort?: number; keyPath: string; certPath: string } | undefined;
+  /** `publicPort`: the port for clients, if something forwards it to `port`. `proxyProtocol`: it sends a PROXY protocol header first. */
+  tls: { port: number; publicPort?: number; keyPath: string; certPath: string; proxyProtocol?: boolean } | undefined;
   /** Media address of the node, the only relay destination. */
   mediaIp: string;
   /** Public address of the node: an IP address, or the host name of the certificate for TLS. */
@@ -50,6 +51,7 @@ export class TurnServer {
   readonly #folder: string;
   readonly #secret = randomBytes(32).toString('hex');
   #child: ChildProcess | undefined;
+  #front: TurnFront | undefined;
   #cli: CoturnCli = { port: 0, password: '' };
   #restart: Timer | undefined;
   #renewal: Timer | undefined;
@@ -71,6 +73,7 @@ export class TurnServer {
       await mustBeFree(options.listenIp, options.port);
       if (options.tls) await mustBeFree(options.listenIp, options.tls.port);
       await server.#run();
+      await server.#startFront();
     } catch (error) {
       await server.close();
       throw error;
@@ -111,6 +114,7 @@ export class TurnServer {
     this.#closed = true;
     for (const timer of [this.#restart, this.#renewal, this.#cancellation]) timer?.stop();
     this.#unwatch();
+    await this.#front?.close();
     const child = this.#child;
     if (child && child.exitCode === null && child.signalCode === null) {
       const ended = once(child, 'exit');
@@ -123,10 +127,27 @@ export class TurnServer {
   }
 
   async #writeConfig(): Promise<void> {
-    const { listenIp, port, tls, mediaIp } = this.#options;
+    const { listenIp, port, mediaIp } = this.#options;
+    const tls = this.#coturnTls;
     this.#cli = { port: await mustBeFree('127.0.0.1', 0), password: randomBytes(32).toString('hex') };
     const text = coturnConfig({ listenIp, port, tls, mediaIp, secret: this.#secret, cli: this.#cli, folder: this.#folder });
     await writeFile(this.#configFile, text, { mode: 0o600 });
+  }
+
+  /** A front owns the TLS port; coturn accepts TLS at its TCP port too. */
+  get #coturnTls(): TurnServerOptions['tls'] {
+    const { port, tls } = this.#options;
+    return tls?.proxyProtocol === true ? { ...tls, port } : tls;
+  }
+
+  async #startFront(): Promise<void> {
+    const { listenIp, port, tls } = this.#options;
+    if (tls?.proxyProtocol !== true) return;
+    const [listen, target] = [
+      { host: listenIp, port: tls.port },
+      { host: reachable(listenIp), port },
+    ];
+    this.#front = await TurnFront.start({ listen, target, ...frontLimits }, this.#log);
   }
 
   get #configFile(): string {
@@ -170,8 +191,8 @@ export class TurnServer {
 
   async #untilListening(running: () => boolean): Promise<string | undefined> {
     const started = performance.now();
-    const { listenIp, port, tls } = this.#options;
-    const host = listenIp === '0.0.0.0' ? '127.0.0.1' : listenIp === '::' ? '::1' : listenIp;
+    const { listenIp, port } = this.#options;
+    const [host, tls] = [reachable(listenIp), this.#coturnTls];
     const listeners = [{ host, port }, ...(tls ? [{ host, port: tls.port }] : []), { host: '127.0.0.1', port: this.#cli.port }];
     while (running() && performance.now() - started < startTimeoutMs) {
       if ((await Promise.all(listeners.map(accepts))).every(Boolean)) return undefined;
@@ -232,6 +253,11 @@ async function mustBeFree(host: string, port: number): Promise<number> {
   const { port: free } = server.address() as AddressInfo;
   await new Promise((done) => server.close(done));
   return free;
+}
+
+/** Address at which this host reaches a listener. */
+function reachable(listenIp: string): string {
+  return listenIp === '0.0.0.0' ? '127.0.0.1' : listenIp === '::' ? '::1' : listenIp;
 }
 
 function bracketed(host: string): string {

@@ -59,7 +59,7 @@ export type IngressRouteTcp = Owned<
   {
     spec: {
       entryPoints?: string[];
-      routes: { match: string; services: [{ name: string; port: number }] }[];
+      routes: { match: string; services: [{ name: string; port: number; proxyProtocol?: { version: 2 } }] }[];
       tls: { passthrough: true };
     };
   }

@@ -4,10 +4,10 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { createServer } from 'node:tls';
 import type { Scope } from '../kit/kube/scope.ts';
 import type { CertificateFiles } from '../kit/network/certificates.ts';
-import { type Hold, join, startTcpServer } from '../kit/network/tcp-server.ts';
+import { type Hold, join, proxyHeader, startTcpServer } from '../kit/network/tcp-server.ts';
 
-/** `endsTls`: the target gets plain data. */
-export type SniRoute = { host: string; port: number; endsTls?: boolean };
+/** `endsTls`: the target gets plain data. `proxyProtocol`: it gets a header of that version first. */
+export type SniRoute = { host: string; port: number; endsTls?: boolean; proxyProtocol?: 1 | 2 };
 
 export type SniIngress = {
   /** Number of connections by server name, and those that no route matches. */
@@ -39,6 +39,7 @@ export async function startSniIngress(
         return;
       }
       const target = hold(route.endsTls ? connect(inside, '127.0.0.1') : connect(route.port, route.host));
+      if (route.proxyProtocol !== undefined) target.write(proxyHeader(client, route.proxyProtocol));
       target.write(head);
       join(client, target);
     };

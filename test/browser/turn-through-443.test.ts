@@ -23,6 +23,8 @@ const options = { timeout: 180_000, skip: mayMakeNamespaces ? false : 'network n
 const goal = 3_000;
 /** Addresses of the pods, which the network of the browser cannot reach. */
 const pods = { 'c-0': '127.0.0.2', 'c-1': '127.0.0.3' } as const;
+/** Its proxy sends PROXY protocol headers. */
+const withHeaders = 'c-0';
 
 /** Nothing passes in the network of the browser but TCP to port 443 of the Ingress. */
 const firewall = (ingress: string) => `table inet only443 {
@@ -53,6 +55,7 @@ async function startPod(t: TestContext, name: keyof typeof pods, authority: Cert
     SVC_WEBRTC_TURN_TLS_PORT: String(tlsPort),
     SVC_WEBRTC_TURN_TLS_PUBLIC_PORT: '443',
     SVC_WEBRTC_TURN_TLS_HOST: `${name}.turn.rooms.test`,
+    SVC_WEBRTC_TURN_TLS_PROXY_PROTOCOL: String(name === withHeaders),
     SVC_WEBRTC_TURN_TLS_KEY_PATH: files.key,
     SVC_WEBRTC_TURN_TLS_CERT_PATH: files.certificate,
   });
@@ -71,7 +74,7 @@ async function startFixture(t: TestContext) {
   const routes = new Map<string, SniRoute>([['page.rooms.test', { host: page.hostname, port: Number(page.port), endsTls: true }]]);
   for (const { name, address, node, tlsPort } of all) {
     routes.set(`${name}.rooms.test`, { host: address, port: node.port, endsTls: true });
-    routes.set(`${name}.turn.rooms.test`, { host: address, port: tlsPort });
+    routes.set(`${name}.turn.rooms.test`, { host: address, port: tlsPort, ...(name === withHeaders && { proxyProtocol: 2 }) });
   }
   const place = { address: machine.here, port: 443 };
   const ingress = await startSniIngress(t, place, routes, await makeCertificate(folder, 'rooms', ['DNS:*.rooms.test'], authority));

@@ -82,14 +82,14 @@ test('TURN over TLS has a TLSRoute for each index, or one IngressRouteTCP, which
     hostnames: ['c-1.turn.example'],
     rules: [{ backendRefs: [{ name: 'c-1-turn', port: 443 }] }],
   });
-  await user.apply(spec({ traefik: { entryPoints: ['websecure'] } }));
+  await user.apply(spec({ proxyProtocol: true, traefik: { entryPoints: ['websecure'] } }));
   await user.until('they are replaced', async () => (await user.names('tlsRoutes')).length === 0);
   const { spec: routes } = await user.get<{ spec: object }>('ingressRouteTcps', 'c-turn');
   assert.deepEqual(routes, {
     entryPoints: ['websecure'],
     routes: [0, 1].map((index) => ({
       match: `HostSNI(\`c-${index}.turn.example\`)`,
-      services: [{ name: `c-${index}-turn`, port: 443 }],
+      services: [{ name: `c-${index}-turn`, port: 443, proxyProtocol: { version: 2 } }],
     })),
     tls: { passthrough: true },
   });

@@ -50,7 +50,9 @@ export function ingressRouteTcp(
       ...(entryPoints === undefined ? {} : { entryPoints }),
       routes: routedIndexes(cluster, facts).map((index) => ({
         match: `HostSNI(\`${routedHost(cluster, wanted, index)}\`)`,
-        services: [{ name: names.turn(index), port: turnServicePort }],
+        services: [
+          { name: names.turn(index), port: turnServicePort, ...(wanted.proxyProtocol === true && { proxyProtocol: { version: 2 } }) },
+        ],
       })),
       tls: { passthrough: true },
     },

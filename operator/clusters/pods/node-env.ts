@@ -105,6 +105,7 @@ function turnEnv(cluster: StoredCluster, { index, basePort }: PodSlot): EnvVaria
   const { host, port: publicPort } = publicTurn(cluster, index);
   if (host !== undefined) variables.push({ name: 'SVC_WEBRTC_TURN_TLS_HOST', value: host });
   if (publicPort !== undefined) variables.push({ name: 'SVC_WEBRTC_TURN_TLS_PUBLIC_PORT', value: String(publicPort) });
+  if (spec.turn?.tlsRoutes?.proxyProtocol === true) variables.push({ name: 'SVC_WEBRTC_TURN_TLS_PROXY_PROTOCOL', value: 'true' });
   return variables;
 }
 

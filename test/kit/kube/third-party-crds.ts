@@ -111,7 +111,13 @@ export const tlsRouteDefinitions = [
         entryPoints: listOf(text),
         routes: listOf(
           object(
-            { match: text, priority: { type: 'integer' }, services: listOf(object({ name: text, port, weight: port }, ['name', 'port'])) },
+            {
+              match: text,
+              priority: { type: 'integer' },
+              services: listOf(
+                object({ name: text, port, weight: port, proxyProtocol: object({ version: { type: 'integer' } }) }, ['name', 'port']),
+              ),
+            },
             ['match'],
           ),
         ),

@@ -46,3 +46,23 @@ export function join(client: Socket, target: Socket, through: Duplex = target): 
   client.on('close', () => target.destroy());
   target.on('close', () => client.destroy());
 }
+
+type Addresses = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localAddress' | 'localPort'>;
+
+/** PROXY protocol header of an IPv4 client, as proxies send it (haproxy.org/download/2.8/doc/proxy-protocol.txt). */
+export function proxyHeader(client: Addresses, version: 1 | 2): Buffer {
+  const { remoteAddress = '', remotePort = 0, localAddress = '', localPort = 0 } = client;
+  if (version === 1) return Buffer.from(`PROXY TCP4 ${remoteAddress} ${localAddress} ${remotePort} ${localPort}\r\n`);
+  const ports = Buffer.alloc(4);
+  ports.writeUInt16BE(remotePort, 0);
+  ports.writeUInt16BE(localPort, 2);
+  const bytes = (address: string) => Buffer.from(address.split('.').map(Number));
+  return proxyHeaderV2(0x21, 0x11, Buffer.concat([bytes(remoteAddress), bytes(localAddress), ports]));
+}
+
+/** @param command version and command @param family address family and protocol */
+export function proxyHeaderV2(command: number, family: number, payload: Buffer): Buffer {
+  const header = Buffer.from([0x0d, 0x0a, 0x0d, 0x0a, 0x00, 0x0d, 0x0a, 0x51, 0x55, 0x49, 0x54, 0x0a, command, family, 0, 0]);
+  header.writeUInt16BE(payload.length, 14);
+  return Buffer.concat([header, payload]);
+}

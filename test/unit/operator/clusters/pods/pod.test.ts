@@ -128,6 +128,8 @@ test('behind a proxy clients get the name of the pod and the port of the proxy, 
   };
   assert.deepEqual(addressOf(routed({})), ['media-2.turn.example', '443']);
   assert.deepEqual(addressOf(routed({ port: 8443 })), ['media-2.turn.example', '8443']);
+  const header = (way: object) => envOf(routed(way)).SVC_WEBRTC_TURN_TLS_PROXY_PROTOCOL;
+  assert.deepEqual([header({}), header({ proxyProtocol: true })], [undefined, 'true']);
   const balanced = { media: { exposure: 'loadBalancer' }, turn: { enabled: true, tlsSecretName: 'turn-tls', tlsPort: 443 } };
   assert.deepEqual(addressOf(balanced), [undefined, '443']);
   const hashes = (spec: object) => [templateHash(testCluster(spec), testFacts()), specHash(testCluster(spec))];
