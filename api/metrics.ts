@@ -57,6 +57,9 @@ export const nodeMetrics = {
   cluster: {
     nodes: gauge('svc_cluster_nodes', 'Nodes of the cluster as seen by this node, including itself.'),
   },
+  placement: {
+    rejected: counter('svc_rooms_rejected_total', 'Requests for a room that this node rejected, because no node accepted rooms.'),
+  },
   roomSeries: {
     crashed: counter('svc_rooms_crashed_total', 'Rooms of this node that were lost with their media worker.'),
     peers: gauge('svc_room_peers', 'Connected peers of the room, by `room_id`.', ['room_id']),

@@ -1,5 +1,6 @@
 // Cluster of a node: finds rooms on all nodes, and serves their traffic between nodes.
 import { readFileSync } from 'node:fs';
+import { nodeMetrics } from '../../api/metrics.ts';
 import type { FeatureContext } from '../common/feature-context.ts';
 import { waitWhile } from '../common/timer.ts';
 import type { NodeAddress } from '../config/node-address.ts';
@@ -12,7 +13,7 @@ import type { Nodes } from './nodes.ts';
 import { OperationRouter } from './rpc/operation-router.ts';
 import { RoomLocator } from './rpc/room-locator.ts';
 
-export type ClusterContext = Pick<FeatureContext, 'log' | 'closers'> &
+export type ClusterContext = Pick<FeatureContext, 'log' | 'closers' | 'metrics'> &
   Pick<ClusterOptions, 'load'> &
   Pick<InterNodeServicesOptions, 'events' | 'content' | 'renders' | 'archive' | 'webhooks' | 'onRoomLost'> & {
     nodes: Nodes;
@@ -25,7 +26,8 @@ export type ClusterContext = Pick<FeatureContext, 'log' | 'closers'> &
 /** `operations` runs operations of clients; `traffic`: services between nodes. */
 export type StartedCluster = { cluster: Cluster; traffic: InterNodeServices; operations: OperationRouter };
 
-export function createCluster({ nodes, rooms, hot, address, version, config, closers, load, ...services }: ClusterContext): StartedCluster {
+export function createCluster(context: ClusterContext): StartedCluster {
+  const { nodes, rooms, hot, address, version, config, closers, metrics, load, ...services } = context;
   const { log, events } = services;
   const locator = new RoomLocator({ ...nodes, local: rooms });
   const traffic = new InterNodeServices({
@@ -44,6 +46,7 @@ export function createCluster({ nodes, rooms, hot, address, version, config, clo
     describe: () => ({ address: address.host, internalAddress: address.internal, version, tls: config.tls !== null }),
     traffic,
   });
+  metrics.collect(nodeMetrics.placement, () => ({ rejected: cluster.rooms.rejected }));
   events.subscribe(({ event }) => cluster.roomEvent(event));
   hot.onChange(({ secretKeys }) => traffic.secretsChanged(secretKeys));
   closers.add('loadBalancers', (ending) => waitWhile(ending.left(config.shutdownDelay), () => cluster.hasActiveNodes));

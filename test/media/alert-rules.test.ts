@@ -27,6 +27,7 @@ const calm: Series = {
   'process_start_time_seconds{}': '1000x60',
   'nodejs_eventloop_lag_p99_seconds{}': '0.01x60',
   'svc_cluster_nodes{}': '2x60',
+  'svc_rooms_rejected_total{}': '4x60',
   'svc_worker_restarts_total{worker="0"}': '1x60',
   'svc_workers{}': '2x60',
   'svc_worker_cpu_seconds_total{worker="0"}': '0+30x60',
@@ -72,6 +73,7 @@ const cases: Record<string, Case> = {
     series: { 'svc_cluster_nodes{mediacluster="one"}': '1x60', 'svc_cluster_nodes{instance="other",mediacluster="two"}': '2x60' },
     fires: [],
   },
+  'no node accepts a room': { series: { 'svc_rooms_rejected_total{}': '4x55 5x5' }, fires: ['MediaroomsRoomsRejected'] },
   'a media worker dies with its rooms': {
     series: { 'svc_worker_restarts_total{worker="0"}': '1x55 2x5', 'svc_rooms_crashed_total{}': '3x55 7x5' },
     fires: ['MediaroomsWorkerRestarted', 'MediaroomsRoomsCrash'],

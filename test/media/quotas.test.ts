@@ -21,11 +21,12 @@ function tally(answers: readonly ApiAnswer[]): Record<string, number> {
 const fifty = <T>(ask: (index: number) => Promise<T>) => Promise.all(Array.from({ length: 50 }, (_, index) => ask(index)));
 
 test('fifty concurrent requests create exactly SVC_MAX_ROOMS rooms, and an ended room frees its place', async (t) => {
-  const { api, node } = await startNode(t, { SVC_MAX_ROOMS: '10' });
+  const { api, node, metricsUrl } = await startNode(t, { SVC_MAX_ROOMS: '10' });
   const answers = await fifty(() => api.post('/room', {}));
   assert.deepEqual(tally(answers), { 201: 10, '503 no_node_accepts_rooms': 40 });
   assert.equal(answers.find(({ status }) => status === 503)?.headers.get('retry-after'), '5');
   assert.equal(node.parts.rooms.size, 10);
+  assert.match(await (await fetch(metricsUrl)).text(), /^svc_rooms_rejected_total 40$/m);
   const made = answers.find(({ status }) => status === 201);
   assert.equal((await api.delete(`/room/${made?.body.data.room.id}`)).status, 204);
   assert.deepEqual(tally([await api.post('/room', {}), await api.post('/room', {})]), { 201: 1, '503 no_node_accepts_rooms': 1 });
