@@ -1,6 +1,6 @@
 // Secret store: the reflector caches only the metadata of Secrets; their content is requested when a reconcile needs it.
 import type { KubeClient } from './client.ts';
-import { type KubeObject, resources, type Stored } from './objects.ts';
+import { type KubeObject, keyOf, resources, type Stored } from './objects.ts';
 import type { Reflector } from './reflector.ts';
 
 type WithData = KubeObject & { data?: Readonly<Record<string, string>> };
@@ -18,6 +18,8 @@ export class SecretStore<T extends WithData> {
   /** By key, the most recently read last. */
   readonly #content = new Map<string, Stored<T>>();
   readonly #requests = new Map<string, Promise<Stored<T> | undefined>>();
+  /** Keys of written Secrets that the watch has not reported yet. */
+  readonly #unreported = new Set<string>();
   #bytes = 0;
 
   constructor(options: SecretStoreOptions<T>) {
@@ -50,6 +52,13 @@ export class SecretStore<T extends WithData> {
     return new Map(found.flatMap(([name, secret]) => (secret ? [[name, secret] as const] : [])));
   }
 
+  /** The response to a write of the operator, so that its content need not be requested. */
+  written(secret: Stored<T>): void {
+    const key = keyOf(secret);
+    this.#keep(key, secret);
+    this.#unreported.add(key);
+  }
+
   async #read(namespace: string, name: string): Promise<Stored<T> | undefined> {
     const key = `${namespace}/${name}`;
     const now = this.#options.metadata.get(key);
@@ -59,9 +68,10 @@ export class SecretStore<T extends WithData> {
       return known;
     }
     if (!now) {
-      this.#drop(key);
+      if (!this.#unreported.has(key)) this.#drop(key);
       return undefined;
     }
+    this.#unreported.delete(key);
     // Many Rooms may name one Secret, and are reconciled together when it changes.
     const version = `${key} ${now.metadata.resourceVersion}`;
     const request = this.#requests.get(version) ?? this.#request(namespace, name).finally(() => this.#requests.delete(version));
@@ -91,6 +101,7 @@ export class SecretStore<T extends WithData> {
     const known = this.#content.get(key);
     if (!known) return;
     this.#content.delete(key);
+    this.#unreported.delete(key);
     this.#bytes -= sizeOf(known);
   }
 }

@@ -45,7 +45,7 @@ export type RoomDeps = {
   /** With `roomIndexes`; its changes are passed to `roomChanged` and `roomDeleted` of the controller. */
   rooms: Pick<Reflector<Room>, 'get' | 'list' | 'where'>;
   /** Of the same namespaces; changes are passed to `secretChanged` and `secretDeleted`. */
-  secrets: Pick<SecretStore<Secret>, 'read'>;
+  secrets: Pick<SecretStore<Secret>, 'read' | 'written'>;
   access: ClusterAccess;
   recorder: Pick<EventRecorder, 'emit'>;
   log: Log;
@@ -254,8 +254,12 @@ export class RoomReconciler {
 
   async #writeSecret(pass: Pass, { peers, keyGeneration }: Extract<Action, { type: 'writeSecret' }>): Promise<Observed> {
     const { observed, memory } = pass;
-    pass.peersSecret = await writePeerSecret(this.#options.client, observed.room, pass.peersSecret, peers, keyGeneration);
-    if (pass.peersSecret) memory.secret.set(pass.peersSecret, performance.now());
+    const { client, secrets } = this.#options;
+    pass.peersSecret = await writePeerSecret(client, observed.room, pass.peersSecret, peers, keyGeneration);
+    if (pass.peersSecret) {
+      memory.secret.set(pass.peersSecret, performance.now());
+      secrets.written(pass.peersSecret);
+    }
     return { ...observed, secret: readPeerSecret(pass.peersSecret, observed.room) };
   }
 

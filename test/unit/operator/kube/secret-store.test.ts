@@ -53,6 +53,24 @@ test('a response that is newer than the watch is kept when the watch follows', a
   assert.deepEqual(requested, ['a']);
 });
 
+test('written content is not requested, also if a read precedes the watch, unless the watch reports a newer version', async () => {
+  const { store, set, read, requested } = start();
+  const written = (resourceVersion: string, value: string): Stored<Secret> => ({
+    ...{ apiVersion: 'v1', kind: 'Secret', data: { value } },
+    metadata: { name: 'a', namespace: 'n', uid: 'uid-a', resourceVersion },
+  });
+  store.written(written('1', 'one'));
+  assert.deepEqual(await read('a'), []);
+  set('a', '1', 'one');
+  assert.deepEqual(await read('a'), [['a', 'one']]);
+  store.written(written('2', 'two'));
+  assert.deepEqual(await read('a'), [['a', 'two']]);
+  assert.deepEqual(requested, []);
+  set('a', '3', 'three');
+  assert.deepEqual(await read('a'), [['a', 'three']]);
+  assert.deepEqual(requested, ['a']);
+});
+
 test('concurrent reads of one Secret share a request', async () => {
   const { set, read, requested } = start();
   set('a', '1', 'one');

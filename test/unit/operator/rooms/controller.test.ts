@@ -44,7 +44,7 @@ function start(rooms: readonly Stored<Room>[]) {
       },
       where: (index, value) => store.where(index, value),
     },
-    secrets: { read: async () => new Map() },
+    secrets: { read: async () => new Map(), written: nothing },
     access: {} as never,
     recorder: { emit: nothing },
     log: silentLog(),
