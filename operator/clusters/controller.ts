@@ -114,6 +114,7 @@ export class ClusterController {
         (key, signal) => this.#reconciler.reconcile(key, signal),
         (key, holder) => reportClaim(options, key, holder),
       ),
+      client,
       log,
       ...(metrics ? { metrics } : {}),
     });

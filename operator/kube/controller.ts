@@ -1,5 +1,6 @@
 // Controller: workers that reconcile the keys of a queue, each with a timeout.
 import type { Log } from '../log.ts';
+import type { KubeClient } from './client.ts';
 import { Deadline, sleep } from './http/deadline.ts';
 import { isConflict, isUnreachable, KubeError } from './http/kube-error.ts';
 import type { ControllerObserver, ReconcileResult } from './observer.ts';
@@ -26,6 +27,8 @@ export type ControllerOptions = {
   queue: WorkQueue;
   reconcile: (key: string, signal: AbortSignal) => Promise<Reconciled> | Promise<void>;
   log: Log;
+  /** A request of any user of the client that reaches the API server ends the pause of an outage. */
+  client?: Pick<KubeClient, 'onReachable'>;
   metrics?: ControllerObserver;
 };
 
@@ -52,7 +55,11 @@ export class Controller {
   /** Runs until the signal aborts (which aborts reconciles) or the queue is closed (which lets them finish), and all workers have ended. */
   async run(signal: AbortSignal): Promise<void> {
     this.#count(0);
-    await Promise.all(Array.from({ length: this.#options.workers }, () => this.#work(signal)));
+    const { workers, client } = this.#options;
+    const stop = client?.onReachable(() => {
+      this.#outage.until = 0;
+    });
+    await Promise.all(Array.from({ length: workers }, () => this.#work(signal))).finally(() => stop?.());
   }
 
   async #work(signal: AbortSignal): Promise<void> {

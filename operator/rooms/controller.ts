@@ -61,6 +61,7 @@ export class RoomController {
       timeoutMs,
       queue: this.#queue,
       reconcile: whereClaimed(options.claims, (key, signal) => this.#work.reconcile(key, signal)),
+      client: options.client,
       log,
       ...(metrics && { metrics }),
     });

@@ -41,7 +41,7 @@ const maxReleased = 10_000;
 
 /** Collaborators of the reconciler. */
 export type RoomDeps = {
-  client: Pick<KubeClient, 'find' | 'create' | 'apply' | 'patch' | 'delete'>;
+  client: Pick<KubeClient, 'find' | 'create' | 'apply' | 'patch' | 'delete' | 'onReachable'>;
   /** With `roomIndexes`; its changes are passed to `roomChanged` and `roomDeleted` of the controller. */
   rooms: Pick<Reflector<Room>, 'get' | 'list' | 'where'>;
   /** Of the same namespaces; changes are passed to `secretChanged` and `secretDeleted`. */

@@ -9,7 +9,11 @@ import { eventually } from '../../../kit/eventually.ts';
 import { assertPrompt, stopwatch } from '../../../kit/promised-time.ts';
 import { recordedLog } from '../../../kit/recorded-log.ts';
 
-function start(t: TestContext, reconcile: ControllerOptions['reconcile'], options: { workers?: number; timeoutMs?: number } = {}) {
+function start(
+  t: TestContext,
+  reconcile: ControllerOptions['reconcile'],
+  options: Partial<Pick<ControllerOptions, 'workers' | 'timeoutMs' | 'client'>> = {},
+) {
   const queue = new WorkQueue({ name: 'rooms', random: () => 0 });
   const results: string[] = [];
   const counts = { panics: 0, timeouts: 0 };
@@ -173,6 +177,30 @@ describe('A controller', { concurrency: true }, () => {
     // At least the pauses of 0.5, 1 and 2 s, although seven workers had no key when the outage began.
     const [first = 0, , , fourth = 0] = asked;
     assert.ok(fourth - first >= 3400, `the fourth probe came after ${fourth - first} ms`);
+  });
+
+  it('probes at once if another request reaches the API server', async (t) => {
+    const listeners = new Set<() => void>();
+    const onReachable = (listener: () => void) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    };
+    let asked = 0;
+    const reconcile = async () => {
+      asked += 1;
+      if (asked < 5) throw unreachable();
+    };
+    const { controller, results, until, end, running } = start(t, reconcile, { client: { onReachable } });
+    controller.enqueue('default/a');
+    await until(() => asked === 4);
+    const elapsed = stopwatch();
+    for (const listener of listeners) listener();
+    await until(() => results.includes('success'));
+    // Without the notice, the pause would last four seconds.
+    assertPrompt('the probe', elapsed(), { promised: 600, bound: 3_500 });
+    end.abort();
+    await running;
+    assert.equal(listeners.size, 0);
   });
 
   it('aborts running reconciles with its signal, and keeps their keys queued', async (t) => {

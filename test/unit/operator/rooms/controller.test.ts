@@ -32,7 +32,7 @@ function start(rooms: readonly Stored<Room>[]) {
   };
   const touched: string[] = [];
   const controller = new RoomController({
-    client: {} as never,
+    client: { onReachable: () => nothing } as never,
     rooms: {
       // Called for each Room that is reconciled.
       get: (key) => {
