@@ -35,7 +35,7 @@ export type ArchivedOptions = {
   archive: RenderSource | undefined;
 };
 
-type Going = {
+type RetryOptions = {
   signal: AbortSignal;
   /** Called with the error each time S3 fails; the request is retried. */
   onWait: (message: string) => void;
@@ -81,20 +81,20 @@ export class RecordingDownloader {
   }
 
   /** Downloads its files. @throws ServiceError with the reason, Error if the disk write fails, the reason of `signal` */
-  async fetch(id: string, { signal, onWait }: Going): Promise<void> {
+  async fetch(id: string, { signal, onWait }: RetryOptions): Promise<void> {
     const late = new AbortController();
     const timer = new Timer(fetchTimeoutMs, () => late.abort());
     const ending = AbortSignal.any([signal, late.signal]);
-    const going = { signal: ending, onWait };
+    const retry = { signal: ending, onWait };
     try {
-      const report = await persist(() => this.report(id), fetchRetryTimeoutMs, going);
+      const report = await persist(() => this.report(id), fetchRetryTimeoutMs, retry);
       const files = new Set(report.tracks.flatMap(({ file }) => (fileNameSchema.safeParse(file).success && file !== null ? [file] : [])));
       let bytes = 0;
-      for (const file of files) bytes += await persist(() => this.#sizeOf(id, file, ending), fetchRetryTimeoutMs, going);
+      for (const file of files) bytes += await persist(() => this.#sizeOf(id, file, ending), fetchRetryTimeoutMs, retry);
       const folder = this.folderOf(id);
       await assertRoom(folder, bytes);
       await writeFile(join(folder, reportName), reportText(report), { mode: 0o640 });
-      for (const file of files) await persist(() => this.#bring(id, file, ending), fetchRetryTimeoutMs, going);
+      for (const file of files) await persist(() => this.#bring(id, file, ending), fetchRetryTimeoutMs, retry);
     } catch (error) {
       signal.throwIfAborted();
       if (late.signal.aborted) throw new ServiceError('unavailable', 'The download of the recording from S3 timed out');
@@ -107,11 +107,11 @@ export class RecordingDownloader {
   /**
    * Uploads the rendered file next to the recording, after deleting the local files of the recording. @throws ServiceError with the reason
    */
-  async keep(id: string, rendered: NonNullable<Report['rendered']>, going: Going): Promise<void> {
+  async keep(id: string, rendered: NonNullable<Report['rendered']>, retry: RetryOptions): Promise<void> {
     const folder = this.folderOf(id);
     await empty(folder, [stateName, renderedName]);
     const change = (report: object) => ({ ...report, rendered });
-    await persist(async () => this.#archive?.add(id, join(folder, renderedName), change, going.signal), uploadRetryTimeoutMs, going);
+    await persist(async () => this.#archive?.add(id, join(folder, renderedName), change, retry.signal), uploadRetryTimeoutMs, retry);
   }
 
   /** Deletes everything but the render state. Never rejects. */
@@ -184,7 +184,7 @@ async function empty(folder: string, but: readonly string[]): Promise<void> {
 }
 
 /** Retries with back-off for up to `timeoutMs`, while S3 is the cause. @throws the last error, or the reason of the signal */
-async function persist<Result>(run: () => Promise<Result>, timeoutMs: number, { signal, onWait }: Going): Promise<Result> {
+async function persist<Result>(run: () => Promise<Result>, timeoutMs: number, { signal, onWait }: RetryOptions): Promise<Result> {
   const began = performance.now();
   for (let failures = 1; ; failures += 1) {
     try {

@@ -20,13 +20,13 @@ export function recordLastPacket(text: string): void {
   }
 }
 
-/** The last packet of one of these transports (a map to router ids); each entry is returned once. */
-export function lastWordsOf(transports: ReadonlyMap<string, string>): LastPacket | undefined {
-  for (const [transportId, words] of lastPackets) {
+/** The last packet of one of these transports (a map to router ids); each packet is returned once. */
+export function takeLastPacket(transports: ReadonlyMap<string, string>): LastPacket | undefined {
+  for (const [transportId, packet] of lastPackets) {
     const routerId = transports.get(transportId);
     if (routerId === undefined) continue;
     lastPackets.delete(transportId);
-    return { routerId, ...words };
+    return { routerId, ...packet };
   }
   return undefined;
 }

@@ -17,14 +17,14 @@ import { listenInfos } from '../addresses.ts';
 import { WorkerTimeoutError, withTimeout } from '../timeout.ts';
 import type { TrafficMeter } from '../traffic-meter.ts';
 import { beatInterval, Heartbeat } from './heartbeat.ts';
-import { lastWordsOf } from './last-words.ts';
+import { takeLastPacket } from './last-words.ts';
 import type { WorkerDeath } from './worker-death.ts';
 
 /** Timeouts in milliseconds: for the start of a worker, and for its exit before it is killed. */
 const startTimeoutMs = 10_000;
 const endTimeoutMs = 2000;
 /** Time for an unresponsive worker to report its last packet, in milliseconds. */
-const lastWordsTimeoutMs = 500;
+const lastPacketTimeoutMs = 500;
 
 /** Tags of warnings; errors are always logged. */
 const logTags: WorkerLogTag[] = ['dtls', 'srtp', 'rtp', 'rtcp', 'sctp'];
@@ -157,14 +157,14 @@ export class WorkerProcess {
     this.#hung = true;
     this.#log.error({ pid: this.pid }, 'killed unresponsive media worker');
     kill(this.pid, 'SIGABRT');
-    const killer = setTimeout(() => kill(this.pid), lastWordsTimeoutMs);
+    const killer = setTimeout(() => kill(this.pid), lastPacketTimeoutMs);
     this.#worker.observer.once('close', () => clearTimeout(killer));
   }
 
   async #howItDied(orderly: boolean): Promise<WorkerDeath> {
     // Its last output is in the pipe: two turns of the event loop read it.
     for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-    return { orderly, hung: this.#hung, lastPacket: lastWordsOf(this.#transports) };
+    return { orderly, hung: this.#hung, lastPacket: takeLastPacket(this.#transports) };
   }
 
   async #end(): Promise<void> {

@@ -1,7 +1,7 @@
 // Worker death: reasons that rooms report, and which rooms are suspicious.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { lastWordsOf, recordLastPacket } from '../../../../node/media/worker/last-words.ts';
+import { recordLastPacket, takeLastPacket } from '../../../../node/media/worker/last-words.ts';
 import { crashReason, isSuspicious, type WorkerDeath } from '../../../../node/media/worker/worker-death.ts';
 
 const died: WorkerDeath = { orderly: false, hung: false, lastPacket: undefined };
@@ -33,12 +33,12 @@ test('the last packet is returned once, to the worker that had the transport', (
   recordLastPacket('(stderr) last packet: transport 3f9b-1 handling');
   recordLastPacket('(stderr) last packet: transport 3f9b-2 handled');
   recordLastPacket('(stderr) Association::HandleReceivedCookieEchoChunk() | failed assertion');
-  assert.equal(lastWordsOf(new Map([['3f9b-3', 'r']])), undefined);
+  assert.equal(takeLastPacket(new Map([['3f9b-3', 'r']])), undefined);
   const transports = new Map([
     ['3f9b-1', 'a'],
     ['3f9b-2', 'b'],
   ]);
-  assert.deepEqual(lastWordsOf(transports), { routerId: 'a', handling: true });
-  assert.deepEqual(lastWordsOf(transports), { routerId: 'b', handling: false });
-  assert.equal(lastWordsOf(transports), undefined);
+  assert.deepEqual(takeLastPacket(transports), { routerId: 'a', handling: true });
+  assert.deepEqual(takeLastPacket(transports), { routerId: 'b', handling: false });
+  assert.equal(takeLastPacket(transports), undefined);
 });
