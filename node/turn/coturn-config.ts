@@ -1,5 +1,6 @@
 // coturn configuration: listen addresses, and relaying to the media address of this node only (coturn cannot filter by port).
 
+import { isIPv6 } from 'node:net';
 import type { CoturnCli } from './coturn-cli.ts';
 
 export type CoturnSettings = {
@@ -28,6 +29,8 @@ export function coturnConfig({ listenIp, port, tls, mediaIp, secret, cli, folder
     ...(tls ? [`tls-listening-port=${tls.port}`, `cert=${tls.certPath}`, `pkey=${tls.keyPath}`, 'no-tlsv1', 'no-tlsv1_1'] : ['no-tls']),
     'no-dtls',
     `relay-ip=${mediaIp}`,
+    // Browsers do not request a family, and there are relays of this one only.
+    `allocation-default-address-family=${isIPv6(mediaIp) ? 'ipv6' : 'ipv4'}`,
     `realm=${realm}`,
     'fingerprint',
     'use-auth-secret',

@@ -1,6 +1,8 @@
 // Test kit: nodes on the hosts of a network, with REST, health and log.
 import assert from 'node:assert/strict';
+import { isIPv6 } from 'node:net';
 import type { TestContext } from 'node:test';
+import { hostAndPort } from '../../node/config/addresses.ts';
 import type { Environment } from '../../node/env.ts';
 import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
@@ -28,13 +30,13 @@ export function nodeName({ ip }: NetworkHost): string {
 
 export async function startOn(t: TestContext, machine: NetworkHost, env: Environment = {}): Promise<ClusterNode> {
   const name = nodeName(machine);
-  const process = await startNodeProcess(t, { ...ownMachine, SVC_DIST_NODE_NAME: name, ...env }, { wrap: machine.wrap });
-  return { name, machine, process, api: apiClient(`http://${machine.ip}:5002`, apiToken) };
+  const ip = isIPv6(machine.ip) ? '::' : '0.0.0.0';
+  const process = await startNodeProcess(t, { ...ownMachine, SVC_IP: ip, SVC_DIST_NODE_NAME: name, ...env }, { wrap: machine.wrap });
+  return { name, machine, process, api: apiClient(`http://${hostAndPort(machine.ip, 5002)}`, apiToken) };
 }
 
 /** As in the image: default ports, because the node does not share its host. */
 const ownMachine: Environment = {
-  SVC_IP: '0.0.0.0',
   SVC_PORT: '5002',
   SVC_METRICS_PORT: '9568',
   SVC_DIST_ENABLED: 'true',
@@ -117,7 +119,7 @@ export async function makeRooms(through: readonly ClusterNode[], make: () => Pro
 }
 
 export function addressOf({ machine }: ClusterNode): string {
-  return `${machine.ip}:5002`;
+  return hostAndPort(machine.ip, 5002);
 }
 
 /** Creates rooms until one is on that node. A node that was paused for a second during the load poll gets none for the next five. */

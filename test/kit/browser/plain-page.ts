@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { build } from 'esbuild';
+import { hostAndPort } from '../../../node/config/addresses.ts';
 
 const bundles = new Map<string, Promise<string>>();
 
@@ -48,5 +49,6 @@ export async function servePlainPage(
     server.closeAllConnections();
     server.close();
   });
-  return `${tls ? `https://${tls.host}` : `http://${address}`}:${(server.address() as AddressInfo).port}/`;
+  const { port } = server.address() as AddressInfo;
+  return tls ? `https://${tls.host}:${port}/` : `http://${hostAndPort(address, port)}/`;
 }

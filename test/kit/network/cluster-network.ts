@@ -17,32 +17,45 @@ export type NetworkHost = {
 
 let count = 0;
 
+/** `hosts`: addresses begin with it. `options`: an IPv6 address can be used at once without duplicate address detection. */
+type Subnet = { hosts: string; here: string; bits: number; options: readonly string[] };
+
+function subnetOf(family: 4 | 6): Subnet {
+  const { pid } = process;
+  if (family === 6) {
+    const hosts = `fd42:${(pid >> 16).toString(16)}:${(pid & 0xffff).toString(16)}:${count.toString(16)}::`;
+    return { hosts, here: `${hosts}fe`, bits: 64, options: ['nodad'] };
+  }
+  // Sixteen subnets per process: a process whose id differs by a hundred uses the same ones at another time.
+  const third = (Math.floor(pid / 100) * 16 + count) % 250;
+  const hosts = `10.${130 + (pid % 100)}.${third}.`;
+  return { hosts, here: `${hosts}254`, bits: 24, options: [] };
+}
+
 export class ClusterNetwork {
   /** Address of the test machine on the bridge, in the same subnet. */
   readonly here: string;
   readonly machines: NetworkHost[] = [];
   readonly #id: string;
-  readonly #subnet: string;
+  readonly #subnet: Subnet;
   #made = 0;
 
-  private constructor(id: string, subnet: string) {
+  private constructor(id: string, subnet: Subnet) {
     this.#id = id;
     this.#subnet = subnet;
-    this.here = `${subnet}.254`;
+    this.here = subnet.here;
   }
 
-  /** Addresses are `10.x.y.1` and so on; removed with the test. */
-  static async make(t: TestContext, machines: number): Promise<ClusterNetwork> {
+  /** Addresses are `10.x.y.1` and so on, or of IPv6 only `fd42:x:y:z::1`; removed with the test. */
+  static async make(t: TestContext, machines: number, family: 4 | 6 = 4): Promise<ClusterNetwork> {
     count += 1;
-    const id = await claimId();
-    // Sixteen subnets per process: a process whose id differs by a hundred uses the same ones at another time.
-    const third = (Math.floor(process.pid / 100) * 16 + count) % 250;
-    const network = new ClusterNetwork(id, `10.${130 + (process.pid % 100)}.${third}`);
+    const subnet = subnetOf(family);
+    const network = new ClusterNetwork(await claimId(), subnet);
     t.after(() => network.#remove());
     await ip('link', 'add', network.#bridge, 'type', 'bridge');
-    await ip('addr', 'add', `${network.here}/24`, 'dev', network.#bridge);
+    await ip('addr', 'add', `${network.here}/${subnet.bits}`, 'dev', network.#bridge, ...subnet.options);
     await ip('link', 'set', network.#bridge, 'up');
-    for (let index = 1; index <= machines; index += 1) network.machines.push(await network.#add(`${network.#subnet}.${index}`));
+    for (let index = 1; index <= machines; index += 1) network.machines.push(await network.#add(`${subnet.hosts}${index}`));
     return network;
   }
 
@@ -100,7 +113,7 @@ export class ClusterNetwork {
     await ip('link', 'add', cable, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', name);
     await ip('link', 'set', cable, 'master', this.#bridge, 'up');
     for (const args of [
-      ['addr', 'add', `${address}/24`, 'dev', 'eth0'],
+      ['addr', 'add', `${address}/${this.#subnet.bits}`, 'dev', 'eth0', ...this.#subnet.options],
       ['link', 'set', 'lo', 'up'],
       ['link', 'set', 'eth0', 'up'],
       ['route', 'add', 'default', 'via', this.here],

@@ -42,6 +42,11 @@ test('coturn relays only to the media address of its node, and unused features a
     assert.ok(lines.includes(line), line);
 });
 
+test('relays have the address family of the media address', () => {
+  const family = (mediaIp: string) => coturnConfig({ ...settings, mediaIp }).match(/^allocation-default-address-family=(.*)$/m)?.[1];
+  assert.deepEqual([family('10.0.0.7'), family('2001:db8::7')], ['ipv4', 'ipv6']);
+});
+
 test('relays in a list of coturn have their session and user, whatever the time of the credentials', () => {
   const list = [
     '',
