@@ -5,6 +5,7 @@ import { FakeMediaStreamTrack } from 'fake-mediastreamtrack';
 import { FakeHandler, testFakeParameters, type types } from 'mediasoup-client';
 import type { EventData, RequestFrame, RtpCapabilities, RtpParameters } from '../../../packages/client/src/generated/protocol.ts';
 import { RequestError, type RoomClientOptions } from '../../../packages/client/src/index.ts';
+import { eventually } from '../../kit/eventually.ts';
 import type { FakeSocket } from './fake-server.ts';
 import { joinedRoom } from './room-kit.ts';
 
@@ -92,6 +93,24 @@ test('a resumed session republishes nothing', async (t) => {
   await until('stateChanged', ({ state, previous }) => state === 'joined' && previous === 'reconnecting');
   assert.equal(published.length, 1);
   assert.equal(audio.id, id);
+});
+
+test('new ICE servers are used by transports without a path at once, by others with their next ICE restart', async (t) => {
+  const sent = t.mock.method(FakeHandler.prototype, 'send');
+  const updated = t.mock.method(FakeHandler.prototype, 'updateIceServers');
+  const updates = () => updated.mock.calls.map((call) => ({ handler: call.this as FakeHandler, servers: call.arguments[0] }));
+  const { socket, room } = await joinedWithMedia(t);
+  await room.publish(new FakeMediaStreamTrack({ kind: 'audio' }));
+  const sender = sent.mock.calls[0]?.this as FakeHandler;
+  sender.setConnectionState('connected');
+  const iceServers = [{ urls: ['turn:turn.example.com'], username: 'new', credential: 'new' }];
+  socket.event('iceServersUpdated', { iceServers });
+  await eventually('the receive transport gets them', () => updates().length === 1);
+  assert.notEqual(updates()[0]?.handler, sender);
+  socket.automatically('restartIce', () => ({ iceParameters: { usernameFragment: 'new', password: 'new' } }));
+  sender.setConnectionState('failed');
+  const restarted = await eventually('ICE restarts', () => updates().find(({ handler }) => handler === sender));
+  assert.deepEqual(restarted.servers, iceServers);
 });
 
 test('received tracks are reported, end with their session, and are reported again in the next', async (t) => {

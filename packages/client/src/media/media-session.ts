@@ -229,10 +229,11 @@ export class MediaSession {
     for (const keeper of this.#keepers) keeper.check();
   }
 
+  /** A transport with a path uses them from its next ICE restart on: a browser that gets them earlier restarts ICE with its next offer. */
   updateIceServers(iceServers: IceServer[]): void {
     this.#iceServers = iceServers;
     for (const transport of this.#transports.values()) {
-      this.#run(transport.updateIceServers({ iceServers }), 'updateIceServers');
+      if (transport.connectionState === 'new') this.#run(transport.updateIceServers({ iceServers }), 'updateIceServers');
     }
   }
 
@@ -308,6 +309,7 @@ export class MediaSession {
     transport.on('connectionstatechange', () => this.#options.pathChanged());
     const restart = async () => {
       const { iceParameters } = await request('restartIce', { transportId: transport.id });
+      await transport.updateIceServers({ iceServers: this.#iceServers });
       return iceParameters;
     };
     this.#keepers.push(new IceRestarter({ transport, timing, logger, restart }));
