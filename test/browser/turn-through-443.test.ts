@@ -117,6 +117,10 @@ test(
       }),
     );
 
+    for (const { name } of fixture.pods)
+      await eventually(`${name} has relays of both peers before they receive`, () => {
+        return (fixture.ingress.connections.get(`${name}.turn.rooms.test`) ?? 0) >= 2;
+      });
     for (const { pod, first, second } of calls) {
       const took = stopwatch();
       await Promise.all([first.publish({ colour: css(red) }), second.publish({ colour: css(blue), tone: 1000 })]);

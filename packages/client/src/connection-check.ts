@@ -1,7 +1,8 @@
 // Connection check: tests which network paths reach the media of a room (UDP, TCP, relay; ICE, RFC 8445), without joining it.
 
-import type { IceServer, RequestFrame, ResponseFrame, Responses } from './generated/protocol.ts';
+import type { RequestFrame, ResponseFrame, Responses } from './generated/protocol.ts';
 import { iceRestartAnswer } from './media/ice-restart-answer.ts';
+import { isRelay } from './media/ice-servers.ts';
 import { pageAddress, type RoomClientOptions, socketUrls } from './options.ts';
 
 /** `udp`, `tcp`: directly to the media of the room. `relay`: over the TURN servers of the node. */
@@ -183,9 +184,4 @@ async function measure(connection: RTCPeerConnection, way: Way): Promise<{ round
 function pairOf(stats: RTCStatsReport): any {
   const pairs = [...stats.values()].filter(({ type, state }) => type === 'candidate-pair' && state === 'succeeded');
   return pairs.find(({ currentRoundTripTime }) => currentRoundTripTime !== undefined) ?? pairs[0];
-}
-
-/** STUN servers do not relay. */
-function isRelay({ urls }: IceServer): boolean {
-  return [urls].flat().some((url) => typeof url === 'string' && /^turns?:/.test(url));
 }

@@ -18,6 +18,7 @@ import type { Logger, RoomClientOptions, Timing } from '../options.ts';
 import { deferred } from '../pending.ts';
 import type { DeviceCache } from './device.ts';
 import { IceRestarter } from './ice-restarter.ts';
+import { isRelay } from './ice-servers.ts';
 import { type MediaPath, mediaPathOf } from './media-path.ts';
 
 export type Request = <M extends Method>(method: M, data: Requests[M], portable?: boolean) => Promise<Responses[M]>;
@@ -113,8 +114,10 @@ export class MediaSession {
     this.#sctp = early.sctp;
     this.#iceServers = iceServers;
     try {
-      const recv = await early.recv;
-      this.#recv.resolve(this.#open('recv', this.#live().createRecvTransport(this.#transportOptions(recv))));
+      const options = this.#transportOptions(await early.recv);
+      // Opens relays before the first track arrives: through TLS that takes five round trips.
+      const additionalSettings = { iceCandidatePoolSize: iceServers.some(isRelay) ? 1 : 0 };
+      this.#recv.resolve(this.#open('recv', this.#live().createRecvTransport({ ...options, additionalSettings })));
       if (early.send) await this.#sender(early.send);
     } catch (error) {
       this.#recv.reject(new SessionLostError());
