@@ -22,10 +22,11 @@ export async function cancelRelays({ port, password }: CoturnCli, isPresent: (us
   const chunks: AsyncIterator<string> = socket[Symbol.asyncIterator]();
   const readUntil = async (end: RegExp) => {
     let text = '';
-    for (let length = 0; !end.test(text.slice(length)); ) {
+    // The end may be split between chunks.
+    for (let checked = 0; !end.test(text.slice(checked)); ) {
       const chunk = await chunks.next();
       if (chunk.done || text.length > maxText) throw new Error('coturn closed its command line');
-      length = Math.max(0, text.length - 32);
+      checked = Math.max(0, text.length - 32);
       text += chunk.value;
     }
     return text;

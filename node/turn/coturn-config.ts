@@ -45,6 +45,8 @@ export function coturnConfig({ listenIp, port, tls, mediaIp, secret, cli, folder
     'denied-peer-ip=::-ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff',
     `allowed-peer-ip=${mediaIp}`,
     ...(isLoopback(mediaIp) ? ['allow-loopback-peers'] : []),
+    // Version 4.6 knows no such line, and enables the command line without it.
+    'cli',
     'cli-ip=127.0.0.1',
     `cli-port=${cli.port}`,
     `cli-password=${cli.password}`,

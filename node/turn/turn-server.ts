@@ -156,6 +156,7 @@ export class TurnServer {
 
   async #run(): Promise<void> {
     await this.#writeConfig();
+    if (this.#closed) return;
     const [program = '', ...args] = [...parentDeathSignalCommand, 'turnserver', '-c', this.#configFile];
     const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child = child;
