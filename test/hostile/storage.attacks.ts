@@ -1,4 +1,4 @@
-// Attacks with names of foreign resources: folders of a shared bucket, internal addresses, and TURN relays of other peers.
+// Attacks with names of foreign resources: folders of a shared bucket, internal addresses, and TURN relays of other peers or after the end.
 import type { Attack } from './attack.ts';
 
 export const attacks = {
@@ -16,5 +16,15 @@ export const attacks = {
     attack: 'A guest allocates hundreds of TURN relays, with new credentials each, or under the id of a peer in another room',
     bound: '16 relays per peer of a room, 8,192 per node; only to its media address, over UDP',
     outcome: 'Rejected with 486; other peers keep theirs. Previously peers with the same id in different rooms shared the 16.',
+  },
+  leftRelays: {
+    attack: 'A guest that was removed keeps its TURN relays, and opens new ones with its credentials',
+    bound: 'credentials expire after 10 to 15 minutes; once a minute, relays of users that are no peers are cancelled',
+    outcome: 'Its relays end, then new ones are rejected with 401; other peers keep theirs. Previously both lasted for a day.',
+  },
+  turnConnections: {
+    attack: 'Connections of one network to TURN over TLS, through a proxy that sends PROXY protocol headers',
+    bound: '512 per IPv4 address or /64 of IPv6, 8,192 in all; 10 s for the header',
+    outcome: 'Further ones are closed; other networks connect. Previously all clients had the address of the proxy, without a limit.',
   },
 } as const satisfies Record<string, Attack>;

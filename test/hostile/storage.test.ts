@@ -1,13 +1,19 @@
 // Requests that name foreign resources against a real node: folders of a real S3 server, internal addresses, and relays of a real coturn.
 import assert from 'node:assert/strict';
+import { connect, type Socket } from 'node:net';
 import { S3Store } from '../../node/storage/s3/s3-store.ts';
+import { frontLimits, TurnFront } from '../../node/turn/front/turn-front.ts';
 import { eventually } from '../kit/eventually.ts';
 import { freePort } from '../kit/network/free-ports.ts';
+import { socketClosed } from '../kit/network/listen.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { proxyHeader, startTcpServer } from '../kit/network/tcp-server.ts';
 import { allocateRelay } from '../kit/network/turn-client.ts';
 import { startReceiver } from '../kit/network/webhook-receiver.ts';
 import { startNodeProcess } from '../kit/processes/node-process.ts';
 import { startS3Server } from '../kit/processes/s3-server.ts';
+import { startNode } from '../kit/processes/start-node.ts';
+import { silentLog } from '../kit/silent-log.ts';
 import { attack } from './attack.ts';
 import { attacks } from './storage.attacks.ts';
 
@@ -88,4 +94,43 @@ attack(attacks.relays, async (t) => {
   assert.deepEqual([statuses.filter((status) => status === 200).length, statuses.filter((status) => status === 486).length], [16, 24]);
   assert.equal(await relay(await guest('healthy', 'same-id')), 200);
   assert.equal(await relay(await guest('greedy', 'other')), 200);
+});
+
+attack(attacks.leftRelays, async (t) => {
+  const port = await freePort();
+  const { node, api } = await startNode(t, { SVC_WEBRTC_TURN_ENABLED: 'true', SVC_WEBRTC_TURN_PORT: String(port) });
+  const { turn } = node.parts;
+  assert.ok(turn);
+  const relay = async (peerId: string) => allocateRelay(t, port, turn.iceServers(`room/${peerId}`)[0] ?? assert.fail('no TURN server'));
+  await api.post('/room', { roomId: 'room' });
+  for (const peerId of ['ann', 'bob', 'bobby']) await api.post('/room/room/peer', { type: 'webrtc', peerId });
+  assert.deepEqual(await Promise.all(['ann', 'bob', 'bob', 'bobby'].map(relay)), [200, 200, 200, 200]);
+  assert.equal(await turn.cancelRelays(), 0);
+  await api.delete('/room/room/peer/bob');
+  await eventually('both relays of the guest to be cancelled', async () => (await turn.cancelRelays()) === 2);
+  await eventually('no other relay to be cancelled', async () => (await turn.cancelRelays()) === 0);
+
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() - 9 * 60_000 });
+  assert.equal(await relay('bob'), 200);
+  t.mock.timers.setTime(Date.now() - 7 * 60_000);
+  assert.equal(await relay('bob'), 401);
+});
+
+attack(attacks.turnConnections, async (t) => {
+  const coturn = await startTcpServer(t, () => {});
+  const listen = { host: '127.0.0.1', port: await freePort() };
+  const front = await TurnFront.start({ listen, target: { host: '127.0.0.1', port: coturn.port }, ...frontLimits }, silentLog());
+  t.after(() => front.close());
+  const open = (remoteAddress: string): Socket => {
+    const socket = connect(listen).on('error', () => {});
+    t.after(() => socket.destroy());
+    socket.write(proxyHeader({ remoteAddress, remotePort: 50_000, localAddress: '10.0.0.1', localPort: 443 }, 2));
+    return socket;
+  };
+  const many = Array.from({ length: frontLimits.maxPerNetwork }, () => open('203.0.113.7'));
+  await eventually('all of them reach coturn', () => coturn.sockets.size === many.length);
+  await socketClosed(open('203.0.113.7'));
+  open('203.0.113.8');
+  await eventually('another network reaches coturn', () => coturn.sockets.size === many.length + 1);
+  assert.ok(many.every(({ closed }) => !closed));
 });
