@@ -43,7 +43,7 @@ async function start(loaded: LoadedConfig, log: Log): Promise<MediaNode> {
 
 const releaseSignals = deferSignals();
 const loaded = await readConfiguration();
-const log = createLog({ level: loaded.hot.current.logLevel, structured: loaded.config.structuredLogging });
+const log = await createLog({ level: loaded.hot.current.logLevel, structured: loaded.config.structuredLogging });
 const node = await start(loaded, log);
 installSignalHandlers(node);
 giveBackMemoryWhenCalm();

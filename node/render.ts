@@ -110,7 +110,7 @@ async function run(): Promise<number> {
     const began = performance.now();
     const duration = await render({
       ...wanted,
-      log: createLog({ level: 'warning', structured: false }),
+      log: await createLog({ level: 'warning', structured: false }),
       signal: ending.signal,
       onProblem: say,
       onProgress: sayProgress,

@@ -1,6 +1,5 @@
 // Log: pino, as JSON lines or readable lines; passed to its users, never imported as a singleton.
 import { type Logger, pino } from 'pino';
-import pretty from 'pino-pretty';
 import { currentRequestId } from './request-context.ts';
 
 export type Log = Logger;
@@ -16,7 +15,7 @@ export function requestIdMixin(): { requestId?: string } {
 }
 
 /** Creates the root log. `structured`: JSON lines, else readable lines. `setLogLevel` changes the level at runtime. */
-export function createLog(options: { level: LogLevel; structured: boolean }): Log {
+export async function createLog(options: { level: LogLevel; structured: boolean }): Promise<Log> {
   const base = { level: pinoLevels[options.level], base: null, mixin: requestIdMixin };
   if (options.structured)
     return pino(
@@ -24,6 +23,8 @@ export function createLog(options: { level: LogLevel; structured: boolean }): Lo
       // Synchronous: pino's default may reorder the last lines of a process that exits.
       pino.destination({ fd: 1, sync: true }),
     );
+  // Loaded here, because nodes on Kubernetes never need it.
+  const { default: pretty } = await import('pino-pretty');
   return pino(
     base,
     pretty({ colorize: process.stdout.isTTY, sync: true, ignore: 'pid,hostname', singleLine: true, translateTime: 'SYS:HH:MM:ss.l' }),

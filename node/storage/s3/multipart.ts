@@ -1,14 +1,6 @@
 // Multipart upload of large files. Parts of a failed attempt are reused, even after a restart.
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
-import {
-  AbortMultipartUploadCommand,
-  CompleteMultipartUploadCommand,
-  CreateMultipartUploadCommand,
-  ListMultipartUploadsCommand,
-  ListPartsCommand,
-  UploadPartCommand,
-} from '@aws-sdk/client-s3';
 import { readBytes } from './file-bytes.ts';
 import type { S3Connection } from './s3-connection.ts';
 
@@ -40,10 +32,7 @@ export async function multipartUpload(connection: S3Connection, large: LargeFile
     const { ETag } = await connection.call(
       (client, options) => {
         const Body = readBytes(file, start, length);
-        return client.send(
-          new UploadPartCommand({ Bucket, Key, UploadId: uploadId, PartNumber: number, Body, ContentLength: length, ContentMD5 }),
-          options,
-        );
+        return client.uploadPart({ Bucket, Key, UploadId: uploadId, PartNumber: number, Body, ContentLength: length, ContentMD5 }, options);
       },
       { signal, size: length },
     );
@@ -52,8 +41,7 @@ export async function multipartUpload(connection: S3Connection, large: LargeFile
   }
   const Parts: Part[] = [...parts].sort(([one], [other]) => one - other).map(([PartNumber, ETag]) => ({ PartNumber, ETag }));
   await connection.call(
-    (client, options) =>
-      client.send(new CompleteMultipartUploadCommand({ Bucket, Key, UploadId: uploadId, MultipartUpload: { Parts } }), options),
+    (client, options) => client.completeMultipartUpload({ Bucket, Key, UploadId: uploadId, MultipartUpload: { Parts } }, options),
     // Some servers assemble the parts before they respond.
     { signal, size },
   );
@@ -90,7 +78,7 @@ async function takeUp(
     await abort(connection, Key, uploadId, signal);
   }
   const { UploadId } = await connection.call(
-    (client, options) => client.send(new CreateMultipartUploadCommand({ Bucket, Key, ContentType: contentType }), options),
+    (client, options) => client.createMultipartUpload({ Bucket, Key, ContentType: contentType }, options),
     { signal },
   );
   return { uploadId: UploadId ?? '', parts: new Map() };
@@ -109,10 +97,7 @@ async function uploadsBelow(connection: S3Connection, Prefix: string, signal: Ab
   let marker: { KeyMarker?: string; UploadIdMarker?: string } = {};
   for (let page = 0; page < maxPages; page += 1) {
     const at = marker;
-    const answer = await connection.call(
-      (client, options) => client.send(new ListMultipartUploadsCommand({ Bucket, Prefix, ...at }), options),
-      { signal },
-    );
+    const answer = await connection.call((client, options) => client.listMultipartUploads({ Bucket, Prefix, ...at }, options), { signal });
     for (const { Key, UploadId } of answer.Uploads ?? [])
       if (Key !== undefined && UploadId !== undefined) found.push({ key: Key, uploadId: UploadId });
     if (!answer.IsTruncated || answer.NextKeyMarker === undefined) break;
@@ -137,8 +122,7 @@ async function partsOf(
   for (let page = 0; page < maxPages; page += 1) {
     const at = marker;
     const answer = await connection.call(
-      (client, options) =>
-        client.send(new ListPartsCommand({ Bucket, Key, UploadId, ...(at !== undefined && { PartNumberMarker: at }) }), options),
+      (client, options) => client.listParts({ Bucket, Key, UploadId, ...(at !== undefined && { PartNumberMarker: at }) }, options),
       { signal },
     );
     for (const { PartNumber, Size, ETag } of answer.Parts ?? []) {
@@ -152,8 +136,7 @@ async function partsOf(
 }
 
 async function abort(connection: S3Connection, Key: string, UploadId: string, signal: AbortSignal): Promise<void> {
-  await connection.call(
-    (client, options) => client.send(new AbortMultipartUploadCommand({ Bucket: connection.bucket, Key, UploadId }), options),
-    { signal },
-  );
+  await connection.call((client, options) => client.abortMultipartUpload({ Bucket: connection.bucket, Key, UploadId }, options), {
+    signal,
+  });
 }

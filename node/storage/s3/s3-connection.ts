@@ -1,5 +1,5 @@
 // S3 connection: requests to one S3 storage with its keys, timeouts, and readable errors.
-import { S3Client } from '@aws-sdk/client-s3';
+import type { S3, S3ClientConfig } from '@aws-sdk/client-s3';
 import type { S3Target } from '../../../api/component/s3-target.ts';
 import { guardedAgents } from '../../common/guarded-agents.ts';
 import { Timer } from '../../common/timer.ts';
@@ -35,15 +35,16 @@ export type ConnectionOptions = {
 
 export class S3Connection {
   readonly bucket: string;
-  readonly #client: S3Client;
+  readonly #config: S3ClientConfig;
   readonly #prefix: string;
+  #client: Promise<S3> | undefined;
 
   constructor({ bucket, region, endpoint, accessKeyId, secretAccessKey, pathPrefix }: S3Target, options: ConnectionOptions = {}) {
     this.bucket = bucket;
     this.#prefix = pathPrefix === undefined || pathPrefix === '' ? '' : `${pathPrefix}/`;
     const agent = { keepAlive: true, maxSockets: options.maxSockets ?? 50 };
     const agents = guardedAgents({ allowPrivate: options.allowPrivate ?? (() => true) }, agent);
-    this.#client = new S3Client({
+    this.#config = {
       // The default of S3, which other servers accept too.
       region: region ?? 'us-east-1',
       credentials: { accessKeyId, secretAccessKey },
@@ -61,7 +62,7 @@ export class S3Connection {
         httpAgent: agents.http,
         httpsAgent: agents.https,
       },
-    });
+    };
   }
 
   /** The key of an object: the prefix, unchanged, and the name. */
@@ -75,16 +76,15 @@ export class S3Connection {
   }
 
   /** @throws StorageError, or an error of the local disk */
-  async call<Answer>(
-    run: (client: S3Client, options: { abortSignal: AbortSignal }) => Promise<Answer>,
-    options: CallOptions,
-  ): Promise<Answer> {
+  async call<Answer>(run: (client: S3, options: { abortSignal: AbortSignal }) => Promise<Answer>, options: CallOptions): Promise<Answer> {
     const { signal, size = 0, deadline = requestTimeoutMs + size / slowestBytesPerMillisecond, reads = false } = options;
+    this.#client ??= createClient(this.#config);
+    const client = await this.#client;
     signal.throwIfAborted();
     const late = new AbortController();
     // AbortSignal.timeout() would stay alive after an early response.
     const timer = new Timer(deadline, () => late.abort());
-    const attempt = () => run(this.#client, { abortSignal: AbortSignal.any([signal, late.signal]) });
+    const attempt = () => run(client, { abortSignal: AbortSignal.any([signal, late.signal]) });
     try {
       return await attempt().catch((error: unknown) => {
         // The server may close idle connections at any time, even while a request is sent.
@@ -100,6 +100,12 @@ export class S3Connection {
   }
 
   close(): void {
-    this.#client.destroy();
+    void this.#client?.then((client) => client.destroy());
   }
+}
+
+/** The SDK is loaded with the first request: it is a tenth of the start and of the modules of a node, and most nodes have no S3 storage. */
+async function createClient(config: S3ClientConfig): Promise<S3> {
+  const sdk = await import('@aws-sdk/client-s3');
+  return new sdk.S3(config);
 }

@@ -1,14 +1,6 @@
 // S3 store: uploads, reads, lists and deletes objects below the prefix of one S3 storage.
 import { type FileHandle, open } from 'node:fs/promises';
 import { addAbortSignal, Readable } from 'node:stream';
-import {
-  DeleteObjectCommand,
-  DeleteObjectsCommand,
-  GetObjectCommand,
-  HeadObjectCommand,
-  ListObjectsV2Command,
-  PutObjectCommand,
-} from '@aws-sdk/client-s3';
 import type { S3Target } from '../../../api/component/s3-target.ts';
 import { contentTypeOf } from '../content-types.ts';
 import { readBytes } from './file-bytes.ts';
@@ -66,8 +58,7 @@ export class S3Store {
   async putText(name: string, text: string, signal: AbortSignal): Promise<void> {
     const body = Buffer.from(text);
     await this.#connection.call(
-      (client, options) =>
-        client.send(new PutObjectCommand({ ...this.#address(name), Body: body, ContentType: contentTypeOf(name) }), options),
+      (client, options) => client.putObject({ ...this.#address(name), Body: body, ContentType: contentTypeOf(name) }, options),
       { signal, size: body.length },
     );
     this.#onSent(body.length);
@@ -77,7 +68,7 @@ export class S3Store {
   async head(name: string, signal: AbortSignal, deadline?: number): Promise<StoredObject | undefined> {
     try {
       const { ContentLength, LastModified, ETag } = await this.#connection.call(
-        (client, options) => client.send(new HeadObjectCommand(this.#address(name)), options),
+        (client, options) => client.headObject(this.#address(name), options),
         { signal, reads: true, ...(deadline !== undefined && { deadline }) },
       );
       return { name, size: ContentLength ?? 0, modified: LastModified?.getTime() ?? 0, etag: ETag ?? '' };
@@ -94,7 +85,7 @@ export class S3Store {
   async read(name: string, range: { start: number; end: number } | undefined, signal: AbortSignal, deadline: number): Promise<Readable> {
     const Range = range && `bytes=${range.start}-${range.end}`;
     const { Body } = await this.#connection.call(
-      (client, options) => client.send(new GetObjectCommand({ ...this.#address(name), ...(Range !== undefined && { Range }) }), options),
+      (client, options) => client.getObject({ ...this.#address(name), ...(Range !== undefined && { Range }) }, options),
       { signal, deadline, reads: true },
     );
     if (!(Body instanceof Readable)) throw new StorageError('failed', 'S3 responded without a body');
@@ -153,7 +144,7 @@ export class S3Store {
       (client, options) => {
         const Body = length === 0 ? Buffer.alloc(0) : readBytes(file, start, length);
         const put = { ...this.#address(name), Body, ContentLength: length, ContentType: contentTypeOf(name) };
-        return client.send(new PutObjectCommand(put), options);
+        return client.putObject(put, options);
       },
       { signal, size: length },
     );
@@ -167,13 +158,13 @@ export class S3Store {
       const ContinuationToken = token;
       const answer = await this.#connection.call(
         (client, options) =>
-          client.send(
-            new ListObjectsV2Command({
+          client.listObjectsV2(
+            {
               Bucket: this.#connection.bucket,
               Prefix,
               ...(Delimiter !== undefined && { Delimiter }),
               ...(ContinuationToken !== undefined && { ContinuationToken }),
-            }),
+            },
             options,
           ),
         { signal, reads: true, ...(deadline !== undefined && { deadline }) },
@@ -187,8 +178,7 @@ export class S3Store {
   async #removeTogether(names: readonly string[], signal: AbortSignal): Promise<void> {
     const Objects = names.map((name) => ({ Key: this.#connection.keyOf(name) }));
     const { Errors = [] } = await this.#connection.call(
-      (client, options) =>
-        client.send(new DeleteObjectsCommand({ Bucket: this.#connection.bucket, Delete: { Objects, Quiet: true } }), options),
+      (client, options) => client.deleteObjects({ Bucket: this.#connection.bucket, Delete: { Objects, Quiet: true } }, options),
       { signal },
     );
     const error = Errors.find(({ Code }) => Code !== 'NoSuchKey');
@@ -199,9 +189,7 @@ export class S3Store {
     for (let at = 0; at < names.length; at += singleRemovals) {
       const some = names
         .slice(at, at + singleRemovals)
-        .map((name) =>
-          this.#connection.call((client, options) => client.send(new DeleteObjectCommand(this.#address(name)), options), { signal }),
-        );
+        .map((name) => this.#connection.call((client, options) => client.deleteObject(this.#address(name), options), { signal }));
       await Promise.all(some);
     }
   }
