@@ -1,8 +1,9 @@
 // Guarded HTTP agents: reject private addresses at connect time, so that a DNS name cannot change after a check (SSRF protection).
 import { type LookupAddress, lookup as systemLookup } from 'node:dns';
-import { type AgentOptions, Agent as HttpAgent } from 'node:http';
+import type { AgentOptions, Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
+import { Agent } from './builtin-http.ts';
 import { isPrivateAddress } from './private-addresses.ts';
 
 /** The host has no public address; retries cannot succeed. */
@@ -27,7 +28,7 @@ export function guardedAgents(guard: Guard, options: AgentOptions): GuardedAgent
 
 type Create = HttpAgent['createConnection'];
 
-class GuardedHttpAgent extends HttpAgent {
+class GuardedHttpAgent extends Agent {
   readonly #guard: Guard;
 
   constructor(guard: Guard, options: AgentOptions) {

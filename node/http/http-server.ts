@@ -1,6 +1,6 @@
 // HTTP server: REST, documents, console and websocket upgrades on one port.
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerOptions } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerOptions } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -8,6 +8,7 @@ import type { ConsoleSession } from '../../api/console-session.ts';
 import type { HealthView } from '../../api/health.ts';
 import { operations } from '../../api/operations/table.ts';
 import type { Tracer } from '../../tracing/spans.ts';
+import { createServer } from '../common/builtin-http.ts';
 import type { Log } from '../common/log.ts';
 import { readTlsPair, type TlsFiles, watchTlsPair } from '../common/tls-files.ts';
 import type { ContentService, RecordingList } from '../rooms/services/content.ts';

@@ -1,10 +1,10 @@
 // Responses: writes results and errors to the response.
-import { STATUS_CODES } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
 import type { HttpResponse } from '../../api/core/response.ts';
 import { type ErrorCode, ServiceError } from '../../api/errors.ts';
+import { STATUS_CODES } from '../common/builtin-http.ts';
 import { wwwAuthenticateHeader } from './middleware/auth.ts';
 import { PayloadTooLargeError } from './middleware/body.ts';
 

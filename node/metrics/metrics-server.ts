@@ -1,6 +1,7 @@
 // Metrics server: GET /metrics for Prometheus, without authentication.
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { createServer } from '../common/builtin-http.ts';
 import type { Log } from '../common/log.ts';
 import type { Metrics } from './metrics.ts';
 

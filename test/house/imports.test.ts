@@ -128,6 +128,15 @@ test('each library with one home is imported only there', () => {
   assert.deepEqual(violations, []);
 });
 
+test('a node imports only types of node:http: with values, Node.js loads undici', () => {
+  const values = /^import (?!type )[^;]*? from 'node:http';/m;
+  const violations = files.filter(({ path, text }) => /^(api|node|tracing)\//.test(path) && values.test(text));
+  assert.deepEqual(
+    violations.map(({ path }) => path),
+    [],
+  );
+});
+
 test('the environment is read in config.ts and env.ts only', () => {
   const readers = files.filter((file) => /\bprocess\.env\b/.test(file.text) && !/^tools\//.test(file.path)).map((file) => file.path);
   assert.deepEqual(

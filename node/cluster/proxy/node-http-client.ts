@@ -1,10 +1,11 @@
 // HTTP client for requests to other nodes: adds the node token and client address, limits time to first byte and concurrency.
 
-import { Agent, type IncomingMessage, type RequestOptions, request as startRequest } from 'node:http';
+import type { Agent as HttpAgent, IncomingMessage, RequestOptions } from 'node:http';
 import { request as startTlsRequest, Agent as TlsAgent } from 'node:https';
 import { traceparentHeader } from '../../../api/core/traceparent.ts';
 import { ServiceError } from '../../../api/errors.ts';
 import { proxiedHeader } from '../../../api/node.ts';
+import { Agent, request as startRequest } from '../../common/builtin-http.ts';
 import type { Log } from '../../common/log.ts';
 import { currentRequestId, currentSpan } from '../../common/request-context.ts';
 import type { ContentResponse } from '../../rooms/services/content.ts';
@@ -45,7 +46,7 @@ export type NodeRequest = {
   deadline?: number;
 };
 
-type Known = { agent: Agent; internalAddress: string; certificate: string | undefined };
+type Known = { agent: HttpAgent; internalAddress: string; certificate: string | undefined };
 
 /** Owns the connections to the other nodes until close(). */
 export class NodeHttpClient {
@@ -155,7 +156,7 @@ export class NodeHttpClient {
   }
 
   /** Connections are reused per node until its address or our certificate changes. */
-  #agentOf(target: ProxyTarget): Agent {
+  #agentOf(target: ProxyTarget): HttpAgent {
     const certificate = target.tls ? this.#options.ownCertificate?.() : undefined;
     const known = this.#agents.get(target.name);
     if (known?.internalAddress === target.internalAddress && known.certificate === certificate) return known.agent;

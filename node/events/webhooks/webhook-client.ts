@@ -1,7 +1,8 @@
 // Webhook client: one request to one receiver, with pooled connections, timeout, no redirects, and blocked addresses.
-import { request as httpRequest, type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
+import { request as httpRequest } from '../../common/builtin-http.ts';
 import { type GuardedAgents, guardedAgents } from '../../common/guarded-agents.ts';
 import { parseRetryAfter } from './retry-delay.ts';
 
