@@ -9,19 +9,19 @@ const maxHeld = 10_000;
 /** Maximum lost sources kept in a cursor: their nodes may only be unreachable. */
 const maxGone = 500;
 
-/** Text of a frame, serialized once for all clients, and only if a client needs it. */
+/** Bytes of a frame, serialized once for all clients, and only if a client needs it. */
 export class EventFrame {
   readonly sourced: SourcedEvent;
-  #text: string | undefined;
+  #bytes: Buffer | undefined;
 
   constructor(sourced: SourcedEvent) {
     this.sourced = sourced;
   }
 
-  get text(): string {
+  get bytes(): Buffer {
     const { source, index, event } = this.sourced;
-    this.#text ??= JSON.stringify({ event: 'roomEvent', source, index, data: event } satisfies ServerEvent);
-    return this.#text;
+    this.#bytes ??= Buffer.from(JSON.stringify({ event: 'roomEvent', source, index, data: event } satisfies ServerEvent));
+    return this.#bytes;
   }
 }
 
@@ -30,7 +30,7 @@ export type SubscriptionOptions = {
   types: ReadonlySet<EventType>;
   /** Undefined: all rooms. */
   rooms: ReadonlySet<string> | undefined;
-  send: (text: string) => void;
+  send: (frame: Buffer) => void;
   /** True if too much data is buffered to send more of the missed events. */
   busy: () => boolean;
   /** Resolves when most of the buffered data was sent. */
@@ -152,7 +152,7 @@ export class EventSubscription {
       this.#position.set(source, index);
     }
     if (!types.has(event.type) || (rooms && !rooms.has(event.roomId))) return;
-    send(frame.text);
+    send(frame.bytes);
   }
 
   #fail(why: 'tooSlow' | 'sourceLost'): false {

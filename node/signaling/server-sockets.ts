@@ -153,7 +153,7 @@ export class ServerSockets {
       feed: this.#options.events,
       types: new Set(types),
       rooms: rooms && new Set(rooms),
-      send: (text) => this.#sendText(client, text),
+      send: (frame) => this.#sendFrame(client, frame),
       busy: () => client.socket.bufferedBytes > this.#limits.bufferedBytes / 4,
       drained: () => client.socket.drained(),
       failed: (why) => this.#close(client, why === 'tooSlow' ? 'tooSlow' : 'goingAway'),
@@ -185,16 +185,16 @@ export class ServerSockets {
   }
 
   #send(client: Client, answer: SocketResponse): void {
-    this.#sendText(client, JSON.stringify(answer));
+    this.#sendFrame(client, JSON.stringify(answer));
   }
 
-  #sendText(client: Client, text: string): void {
+  #sendFrame(client: Client, frame: string | Buffer): void {
     // Half of the limit at which the socket is terminated, so that the close frame still fits.
     if (client.socket.bufferedBytes > this.#limits.bufferedBytes / 2) {
       this.#close(client, 'tooSlow');
       return;
     }
-    client.socket.send(text);
+    client.socket.send(frame);
   }
 
   #close(client: Client, name: 'unauthenticated' | 'internalError' | 'tooSlow' | 'goingAway'): void {

@@ -1,5 +1,6 @@
 // Text socket: common base of both websocket types, with bounded text frames, pings, and closing by our code table.
 import { isUtf8 } from 'node:buffer';
+import type { Duplex } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
 import { type CloseCodeName, closeCodes } from '../../api/close-codes.ts';
 import type { Limits } from './limits.ts';
@@ -21,6 +22,8 @@ export type TextSocketListener = {
 /** Owns a websocket and its timers. After close(), terminate() or the loss of the socket it sends and reports nothing. */
 export class TextSocket {
   readonly #socket: WebSocket;
+  /** The connection of the websocket. */
+  readonly #raw: Duplex;
   readonly #limits: Limits;
   readonly #gone: Promise<void>;
   #listener: TextSocketListener;
@@ -33,9 +36,15 @@ export class TextSocket {
   /** True while a ping has no pong. */
   #asked = false;
   #drainWaiters: (() => void)[] = [];
+  /** True while frames wait for the end of this turn of the event loop. */
+  #gathering = false;
+  readonly #onSent = () => {
+    if (this.#socket.bufferedAmount <= lowWater) this.#tellDrained();
+  };
 
-  constructor(socket: WebSocket, limits: Limits, listener: TextSocketListener) {
+  constructor(socket: WebSocket, raw: Duplex, limits: Limits, listener: TextSocketListener) {
     this.#socket = socket;
+    this.#raw = raw;
     this.#limits = limits;
     this.#listener = listener;
     this.#maxBytes = limits.firstMessageBytes;
@@ -93,12 +102,15 @@ export class TextSocket {
     this.#maxBytes = maxBytes;
   }
 
-  /** Sends a frame. If the remote does not read, the socket is terminated and reported as lost. */
+  /**
+   * Sends a frame, with all frames of this turn of the event loop in one write. If the remote does not read, the socket is terminated and
+   * reported as lost.
+   */
   send(frame: string | Buffer): void {
     if (!this.#open) return;
-    this.#socket.send(frame, { binary: false }, () => {
-      if (this.#socket.bufferedAmount <= lowWater) this.#tellDrained();
-    });
+    this.#gather();
+    this.#socket.send(frame, { binary: false }, this.#onSent);
+    if (this.#socket.bufferedAmount > lowWater) this.#write();
     if (this.#socket.bufferedAmount > this.#limits.bufferedBytes) this.#cut();
   }
 
@@ -135,6 +147,8 @@ export class TextSocket {
   /** Closes the connection immediately, even while a close() waits for the remote. */
   terminate(): void {
     this.#end();
+    // A close frame before it must leave.
+    this.#write();
     this.#socket.terminate();
   }
 
@@ -155,6 +169,19 @@ export class TextSocket {
   refuse(name: CloseCodeName): void {
     this.close(name);
     this.#listener.lost(closeCodes[name].code, '', 0);
+  }
+
+  #gather(): void {
+    if (this.#gathering) return;
+    this.#gathering = true;
+    this.#raw.cork();
+    setImmediate(() => this.#write());
+  }
+
+  #write(): void {
+    if (!this.#gathering) return;
+    this.#gathering = false;
+    this.#raw.uncork();
   }
 
   #checkIn(delay: number): void {

@@ -94,7 +94,7 @@ export class WebSocketAcceptor {
         socket.terminate();
         leave();
       });
-      const socket = new TextSocket(webSocket, limits, {
+      const socket = new TextSocket(webSocket, raw, limits, {
         message: (text) => {
           settle();
           void this.#enter(socket, text, caller).finally(leave);
