@@ -8,15 +8,15 @@ import { startDnsServer } from '../kit/network/dns-server.ts';
 import { silentLog } from '../kit/silent-log.ts';
 import { runLoad } from './http-load.ts';
 import { benchToken, startPinnedNode } from './processes.ts';
-import { printRows, type Row } from './report.ts';
+import type { Report, Row } from './report.ts';
 
 const meshSize = 50;
 const epmdPort = 14_369;
 const query = 'nodes.bench';
 const idle = 10_000;
 
-export async function benchCluster(): Promise<void> {
-  printRows('Cluster', [...(await benchMesh()), ...(await benchRooms())]);
+export async function benchCluster(report: Report): Promise<void> {
+  report.print('Cluster', [...(await benchMesh()), ...(await benchRooms())]);
 }
 
 /** Distribution nodes without workers and HTTP, each with a separate loopback address and EPMD. */

@@ -6,7 +6,8 @@ import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { startNodeProcess } from '../kit/processes/node-process.ts';
 import { apiToken } from '../kit/processes/start-node.ts';
 import { benchContext } from './bench-context.ts';
-import { printRows, quantile } from './report.ts';
+import type { Report } from './report.ts';
+import { quantile } from './statistics.ts';
 
 const rooms = 500;
 const peersPerRoom = 10;
@@ -16,7 +17,7 @@ const churn = { peers: 20, rooms: 1 };
 const scrollFor = 5_000;
 const viewport = { width: 1440, height: 900 };
 
-export async function benchConsole(): Promise<void> {
+export async function benchConsole(report: Report): Promise<void> {
   const { t, end } = benchContext();
   try {
     const node = await startNodeProcess(t, { SVC_LOG_LEVEL: 'info' });
@@ -47,7 +48,7 @@ export async function benchConsole(): Promise<void> {
     const events = await churning.stop();
     const after = await measure(cdp);
     const baseline = { what: 'a static page with as many lines', value: bare.rate };
-    printRows(`Console room list with ${rooms} rooms and ${rooms * peersPerRoom} peers in Chromium`, [
+    report.print(`Console room list with ${rooms} rooms and ${rooms * peersPerRoom} peers in Chromium`, [
       { what: 'time from login to all rooms shown', value: shown, unit: 'ms' },
       { what: 'frames per second while scrolling', value: still.rate, unit: '', baseline, goal: '60' },
       { what: 'frames per second while scrolling during churn', value: busy.rate, unit: '', baseline, goal: '60' },

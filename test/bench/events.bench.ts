@@ -13,7 +13,7 @@ import { startReceiver } from '../kit/network/webhook-receiver.ts';
 import { liveHeap } from '../kit/processes/resources.ts';
 import { startNode } from '../kit/processes/start-node.ts';
 import { silentLog } from '../kit/silent-log.ts';
-import { printRows, type Row } from './report.ts';
+import type { Report, Row } from './report.ts';
 
 const log = silentLog();
 const delivered = 20_000;
@@ -23,8 +23,8 @@ const roomsMade = 1_000;
 /** Rooms created and deleted in one turn of the event loop, as by the requests that arrive together. */
 const roomsPerTurn = 4;
 
-export async function benchEvents(): Promise<void> {
-  printRows('Events', [...(await benchWebhooks()), ...(await benchSpool()), ...(await benchSockets())]);
+export async function benchEvents(report: Report): Promise<void> {
+  report.print('Events', [...(await benchWebhooks()), ...(await benchSpool()), ...(await benchSockets())]);
 }
 
 async function benchWebhooks(): Promise<Row[]> {
@@ -56,10 +56,11 @@ async function benchSpool(): Promise<Row[]> {
     const second = new Webhooks({ log, store: await open(), settings: down, userAgent: 'bench' });
     const recovery = performance.now() - start;
     const { pending } = second.counters();
+    if (pending !== waiting) throw new Error(`${pending} of ${waiting} events were recovered`);
     await second.close(0);
     return [
       { what: 'memory per pending event', value: perEvent, unit: 'bytes' },
-      { what: `recovery of a spool with ${pending} events`, value: recovery / 1000, unit: 's' },
+      { what: `recovery of a spool with ${waiting} events`, value: recovery / 1000, unit: 's' },
     ];
   });
 }

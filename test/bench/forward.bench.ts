@@ -1,6 +1,5 @@
 // Forwarding benchmark: CPU time of the server per forwarded packet, of a node with its worker and of a bare worker in the same run.
 import { readdirSync, readFileSync } from 'node:fs';
-import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { build } from 'esbuild';
@@ -11,7 +10,8 @@ import { servePlainPage } from '../kit/browser/plain-page.ts';
 import { benchContext } from './bench-context.ts';
 import type { Sent } from './forward-page.ts';
 import { type BenchProcess, benchToken, moveToOtherCore, startPinned, startPinnedNode } from './processes.ts';
-import { printRows, quantile } from './report.ts';
+import type { Report } from './report.ts';
+import { quantile } from './statistics.ts';
 
 const receivers = 8;
 const rounds = 3;
@@ -25,11 +25,10 @@ type Load = { sent: () => Promise<Sent[]> };
 /** Microseconds per forwarded packet, and forwarded packets per second. */
 type Result = { perPacket: number; main: number; worker: number; packetRate: number; packetSize: number };
 
-export async function benchForward(): Promise<void> {
+export async function benchForward(report: Report): Promise<void> {
   moveToOtherCore();
   const { t, end } = benchContext();
   const results: Record<Side, Result[]> = { ours: [], bare: [] };
-  const before = loadavg()[0] ?? 0;
   try {
     const pages = { url: await servePlainPage(t), browser: await startBrowser(t), script: await bundle() };
     for (let round = 0; round < rounds; round += 1) {
@@ -56,7 +55,7 @@ export async function benchForward(): Promise<void> {
     ...(goal && { goal }),
   });
   const ratios = results.ours.map(({ perPacket }, round) => perPacket / (results.bare[round]?.perPacket ?? Number.NaN));
-  printRows(`Forwarding one publisher to ${receivers} receivers, medians of ${rounds} rounds, initial load average ${before.toFixed(2)}`, [
+  report.print(`Forwarding one publisher to ${receivers} receivers, medians of ${rounds} rounds`, [
     row('CPU per forwarded packet, node and worker', 'perPacket', 'µs', '1.02x'),
     row('part of the worker', 'worker', 'µs'),
     row('part of the node process', 'main', 'µs'),

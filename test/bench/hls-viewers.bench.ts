@@ -12,7 +12,8 @@ import { makeResources } from '../kit/processes/resources-folder.ts';
 import { benchContext } from './bench-context.ts';
 import { Viewers, type ViewersOptions, type ViewersResult } from './hls-load.ts';
 import { benchToken, childRunning, moveToOtherCore, startPinned, startPinnedNode, usedCpu, watchProcesses } from './processes.ts';
-import { printRows, quantile, type Row } from './report.ts';
+import type { Report, Row } from './report.ts';
+import { quantile } from './statistics.ts';
 
 const viewers = 1_000;
 /** Milliseconds. */
@@ -27,7 +28,7 @@ const partsPerSegment = Math.round(times.target / partDuration);
 /** `cores`: in addition to the load without viewers. */
 type Result = ViewersResult & { cores: number };
 
-export async function benchHlsViewers(): Promise<void> {
+export async function benchHlsViewers(report: Report): Promise<void> {
   moveToOtherCore();
   const { t, end } = benchContext();
   try {
@@ -45,7 +46,7 @@ export async function benchHlsViewers(): Promise<void> {
     t.after(bare.stop);
     const least = await measure(bare.pid, { url: bare.url, folder: '', query: () => '' }, 0);
     const rate = Math.round(shared.bytesPerSecond / 1e6);
-    printRows(
+    report.print(
       `${viewers} viewers of one stream on one core: parts of ${partDuration} ms and ${shared.partBytes} bytes, playlists of ${shared.playlistBytes} and ${own.playlistBytes} bytes, ${rate} MB/s`,
       [
         ...rowsOf('shared token', shared, least),

@@ -12,7 +12,8 @@ import { makeResources } from '../kit/processes/resources-folder.ts';
 import { engineFor, openRoom } from '../media/kit.ts';
 import { benchContext } from './bench-context.ts';
 import { watchProcesses } from './processes.ts';
-import { printRows, quantile, type Row } from './report.ts';
+import type { Report, Row } from './report.ts';
+import { quantile } from './statistics.ts';
 
 const size = { width: 1280, height: 720 };
 const framerate = 24;
@@ -31,7 +32,7 @@ const field = { width: size.width / bits, height: size.height / 8 };
 type Content = { video: string; audio: string };
 type Result = { cores: number; memory: number; ages: number[]; skipped: number };
 
-export async function benchHls(): Promise<void> {
+export async function benchHls(report: Report): Promise<void> {
   const { t, end } = benchContext();
   const results = new Map<number, Result>();
   let bare: number;
@@ -59,7 +60,7 @@ export async function benchHls(): Promise<void> {
       ...(skipped > 0 ? [{ what: `${of}: frames dropped`, value: skipped, unit: '' }] : []),
     ];
   });
-  printRows('Streams of 1280x720 at 24 frames per second, composed from H.264 and Opus', rows);
+  report.print('Streams of 1280x720 at 24 frames per second, composed from H.264 and Opus', rows);
 }
 
 async function compose(t: TestContext, count: number, content: Content): Promise<Result> {

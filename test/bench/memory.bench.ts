@@ -3,12 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { apiClient } from '../kit/answers/api-client.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { benchToken, residentMemory, startPinnedNode } from './processes.ts';
-import { printRows } from './report.ts';
+import type { Report } from './report.ts';
 
 const rooms = 5_000;
 const peers = 400;
 
-export async function benchMemory(): Promise<void> {
+export async function benchMemory(report: Report): Promise<void> {
   const node = await startPinnedNode({ NODE_OPTIONS: '--expose-gc' });
   const api = apiClient(node.url, benchToken);
   // One room and one peer first, so that one-time allocations are not counted.
@@ -30,8 +30,8 @@ export async function benchMemory(): Promise<void> {
   const withPeers = await settledMemory(node.pid);
   await Promise.all(sockets.map((socket) => socket.cut()));
   await node.stop();
-  printRows('Memory', [
-    { what: 'idle room', value: (withRooms - before) / rooms / 1024, unit: 'KiB', goal: 'below LiveKit: 193 KiB' },
+  report.print('Memory', [
+    { what: 'idle room', value: (withRooms - before) / rooms / 1024, unit: 'KiB' },
     { what: 'connected peer with both transports', value: (withPeers - withRoom) / peers / 1024, unit: 'KiB' },
   ]);
 }

@@ -3,14 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ScaleFixture } from '../kit/kube/controllers/scale-fixture.ts';
 import { bundle, optionsOfImage } from './operator.bench.ts';
 import { residentMemory, usedCpu } from './processes.ts';
-import { printRows } from './report.ts';
+import type { Report } from './report.ts';
 
 const rooms = Number(process.env.SCALE_ROOMS ?? 5_000);
 const clusters = Number(process.env.SCALE_CLUSTERS ?? 50);
 const withinMs = 900_000;
 const idleMs = 30_000;
 
-export async function benchOperatorScale(): Promise<void> {
+export async function benchOperatorScale(report: Report): Promise<void> {
   const endings: (() => unknown)[] = [];
   const scope = { after: (end: () => unknown) => endings.unshift(end) };
   try {
@@ -21,7 +21,7 @@ export async function benchOperatorScale(): Promise<void> {
     const { appliedMs, readyMs, peakBytes } = await fixture.apply({ clusters, rooms, withinMs });
     const cpu = usedCpu(pid) - before;
     await sleep(idleMs);
-    printRows(`Operator with ${rooms} Rooms on ${clusters} MediaClusters of one stand-in node each, all on the same cores`, [
+    report.print(`Operator with ${rooms} Rooms on ${clusters} MediaClusters of one stand-in node each, all on the same cores`, [
       { what: 'time to write all', value: appliedMs / 1000, unit: 's' },
       { what: 'time until all are Ready', value: readyMs / 1000, unit: 's', goal: '100 s' },
       { what: 'CPU of the operator', value: cpu / 1000, unit: 's' },

@@ -11,7 +11,7 @@ import { makeTone, makeVideo } from '../kit/media/media-files.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
 import { benchContext } from './bench-context.ts';
 import { benchToken, childRunning, startPinned, startPinnedNode, watchProcesses } from './processes.ts';
-import { printRows } from './report.ts';
+import type { Report } from './report.ts';
 
 /** Number of video tracks, and of audio tracks. */
 const pairs = 25;
@@ -24,7 +24,7 @@ const framerate = 30;
 type Result = { cores: number; memory: number; bytesPerSecond: number };
 type Recorded = Result & { lost: number; tracks: number; frames: number };
 
-export async function benchRecording(): Promise<void> {
+export async function benchRecording(report: Report): Promise<void> {
   const { t, end } = benchContext();
   let ours: Recorded;
   let bare: Result;
@@ -44,7 +44,7 @@ export async function benchRecording(): Promise<void> {
     unit,
     baseline: { what: 'packets written to files', value: value(bare) },
   });
-  printRows(`Recording of ${ours.tracks} tracks: ${pairs} video of 640x360 at ${framerate} frames per second, ${pairs} audio`, [
+  report.print(`Recording of ${ours.tracks} tracks: ${pairs} video of 640x360 at ${framerate} frames per second, ${pairs} audio`, [
     row('CPU of the recorder', ({ cores }) => cores, 'cores'),
     row('memory of the recorder', ({ memory }) => memory / 1024 / 1024, 'MiB'),
     row('disk writes', ({ bytesPerSecond }) => bytesPerSecond / 1000, 'kB/s'),

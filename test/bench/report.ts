@@ -1,29 +1,58 @@
 // Benchmark report: one line per result, with the ratio to the baseline of the same run if there is one.
+import { formatValues, ratios, type Values } from './statistics.ts';
 
 export type Row = {
+  /** Unique within a benchmark, and the same in each run. */
   what: string;
-  value: number;
+  value: Values;
   unit: string;
-  /** The same measurement of a minimal implementation, in this run. */
-  baseline?: { what: string; value: number };
+  /** The same measurement of a minimal implementation or of another server, in this run. */
+  baseline?: { what: string; value: Values };
   /** The goal, as text. */
   goal?: string;
 };
 
-export function printRows(title: string, rows: readonly Row[]): void {
-  process.stdout.write(`\n${title}\n`);
-  for (const { what, value, unit, baseline, goal } of rows) {
-    const ratio = baseline ? `  (${format(value / baseline.value)}x of ${baseline.what}: ${format(baseline.value)} ${unit})` : '';
-    process.stdout.write(`  ${what}: ${format(value)} ${unit}${ratio}${goal ? `  [goal ${goal}]` : ''}\n`);
+export type Section = { title: string; rows: readonly Row[] };
+
+export type BenchResult = {
+  /** E.g. `2026-11-24`. */
+  date: string;
+  machine: string;
+  software: string;
+  /** What a reader must know about this run. */
+  note?: string;
+  sections: readonly Section[];
+};
+
+/** By name of the benchmark, in the order of the page. */
+export type Results = Readonly<Record<string, BenchResult>>;
+
+/** Collects the results of one benchmark. */
+export class Report {
+  readonly #sections: Section[] = [];
+  /** Software in addition to the node, with its version. */
+  readonly software: string[] = [];
+
+  get sections(): readonly Section[] {
+    return this.#sections;
+  }
+
+  print(title: string, rows: readonly Row[]): void {
+    this.#sections.push({ title, rows });
+    process.stdout.write(`\n${title}\n${rows.map((row) => `  ${rowText(row)}\n`).join('')}`);
   }
 }
 
-function format(value: number): string {
-  return value >= 100 ? Math.round(value).toLocaleString('en-US') : value.toPrecision(3);
+function rowText({ what, value, unit, baseline, goal }: Row): string {
+  const compared = baseline ? `  (${ratioText({ value, baseline })}${baseline.what}: ${withUnit(formatValues(baseline.value), unit)})` : '';
+  return `${what}: ${withUnit(formatValues(value), unit)}${compared}${goal ? `  [goal ${goal}]` : ''}`;
 }
 
-/** A quantile of the values; `share` from 0 to 1. */
-export function quantile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+function ratioText({ value, baseline }: Pick<Row, 'value' | 'baseline'>): string {
+  const ratio = baseline && ratios(value, baseline.value);
+  return ratio ? `${formatValues(ratio)}x of ` : '';
+}
+
+export function withUnit(text: string, unit: string): string {
+  return unit === '' ? text : `${text} ${unit}`;
 }

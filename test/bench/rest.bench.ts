@@ -5,7 +5,7 @@ import { OtlpReceiver } from '../kit/otlp-receiver.ts';
 import { benchContext } from './bench-context.ts';
 import { type LoadResult, runLoad } from './http-load.ts';
 import { benchToken, moveToOtherCore, startPinned, startPinnedNode } from './processes.ts';
-import { printRows } from './report.ts';
+import type { Report } from './report.ts';
 
 const duration = 5_000;
 
@@ -20,7 +20,7 @@ async function measure(url: string, clients: number): Promise<LoadResult> {
   });
 }
 
-export async function benchRest(): Promise<void> {
+export async function benchRest(report: Report): Promise<void> {
   moveToOtherCore();
   const results: Record<string, LoadResult> = {};
   for (const clients of [1, 32]) {
@@ -41,7 +41,6 @@ export async function benchRest(): Promise<void> {
         value: ours.perSecond,
         unit: '/s',
         baseline: { what: 'a bare server', value: bare.perSecond },
-        goal: 'twice LiveKit: 2,346 /s',
       },
       { what: `${of}, median`, value: ours.p50, unit: 'ms', baseline: { what: 'a bare server', value: bare.p50 } },
       {
@@ -54,7 +53,7 @@ export async function benchRest(): Promise<void> {
     ];
   });
   rows.push(await traced());
-  printRows('REST on one core', rows);
+  report.print('REST on one core', rows);
 }
 
 /** Rounds alternate, because the speed of a computer changes over time. The collector runs on the core of the load. */
@@ -74,7 +73,7 @@ async function traced() {
   await end();
   const median = (values: number[]) => values.sort((a, b) => a - b)[1] ?? 0;
   return {
-    what: `POST /room, 32 clients, rate with traces (${collector.spans.length} spans)`,
+    what: 'POST /room, 32 clients, rate with traces',
     value: median(rates.on),
     unit: '/s',
     baseline: { what: 'without traces', value: median(rates.off) },

@@ -10,14 +10,15 @@ import { ComponentAudio } from '../../node/components/sip/audio/component-audio.
 import { decodeG711, encodeG711 } from '../../node/components/sip/audio/g711.ts';
 import type { CallCodec } from '../../node/components/sip/audio/session.ts';
 import { tone } from '../kit/media/tones.ts';
-import { printRows, quantile, type Row } from './report.ts';
+import type { Report, Row } from './report.ts';
+import { quantile } from './statistics.ts';
 
 const voices = 10;
 const measured = 6_000;
 const warmUp = 2_000;
 const payloadTypes = { opus: 107, G722: 9, PCMA: 8, PCMU: 0 } as const;
 
-export async function benchSipAudio(): Promise<void> {
+export async function benchSipAudio(report: Report): Promise<void> {
   const bare = await measureSound({ calls: 10, codec: 'PCMA', bare: true });
   const rows: Row[] = [];
   for (const { calls, codec } of [
@@ -40,7 +41,7 @@ export async function benchSipAudio(): Promise<void> {
     rows.push({ what: `${what}, room to phone, median`, value: quantile(delays, 0.5), unit: 'ms', goal: '60 ms' });
     rows.push({ what: `${what}, room to phone, p99`, value: quantile(delays, 0.99), unit: 'ms' });
   }
-  printRows('Call audio', rows);
+  report.print('Call audio', rows);
 }
 
 type Load = { calls: number; codec: CallCodec; bare: boolean };

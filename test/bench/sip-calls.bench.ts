@@ -10,7 +10,7 @@ import { account, Kamailio } from '../kit/sip/kamailio.ts';
 import * as far from '../kit/sip/sipp.ts';
 import { benchContext } from './bench-context.ts';
 import { benchToken, startPinnedNode, watchProcesses } from './processes.ts';
-import { printRows, type Row } from './report.ts';
+import type { Report, Row } from './report.ts';
 import { measureSound } from './sip-audio.bench.ts';
 
 /** Milliseconds. */
@@ -24,7 +24,7 @@ const number = '+49123456';
 
 type CallFixture = { kamailio: Kamailio; farEndPort: number };
 
-export async function benchSipCalls(): Promise<void> {
+export async function benchSipCalls(report: Report): Promise<void> {
   const { t, end } = benchContext();
   const rows: Row[] = [];
   try {
@@ -44,7 +44,7 @@ export async function benchSipCalls(): Promise<void> {
       rows.push({ what: `${what}, memory of all node processes`, value: memory / 1024 / 1024, unit: 'MiB' });
     }
     // The next measurement can fail on a busy machine.
-    printRows('Active calls of a node', rows.splice(0));
+    report.print('Active calls of a node', rows.splice(0));
     const bare = await setUpBare(t, fixture);
     rows.push({
       what: `calls set up and answered, ${atOnce} concurrent`,
@@ -55,7 +55,7 @@ export async function benchSipCalls(): Promise<void> {
   } finally {
     await end();
   }
-  printRows('Call setup', rows);
+  report.print('Call setup', rows);
 }
 
 type Running = {
