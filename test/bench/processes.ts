@@ -49,7 +49,7 @@ export async function startPinned(args: readonly string[], urlPattern: RegExp, e
     });
     child.once('exit', (code) => reject(new Error(`the process exited with code ${code}`)));
   });
-  return { pid: child.pid ?? 0, url, stop: () => end(child) };
+  return { pid: child.pid ?? 0, url, stop: () => endProcess(child) };
 }
 
 /** Moves this process, or another one, away from core 0. */
@@ -88,7 +88,8 @@ export function childRunning(pid: number, name: string): number {
   return found;
 }
 
-async function end(child: ChildProcess): Promise<void> {
+/** Sends SIGTERM, and SIGKILL 20 s later. */
+export async function endProcess(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise((resolve) => child.once('exit', resolve));
   child.kill('SIGTERM');

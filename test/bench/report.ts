@@ -27,6 +27,17 @@ export type BenchResult = {
 /** By name of the benchmark, in the order of the page. */
 export type Results = Readonly<Record<string, BenchResult>>;
 
+/** Options of a run; those of measurements apply to the comparison with LiveKit. */
+export type BenchOptions = {
+  /** Measures although other programs use the cores. */
+  force: boolean;
+  /** Few receivers for a short time: shows that everything works. */
+  quick: boolean;
+  pairs: number;
+  /** Names of cases; none: all. */
+  cases: readonly string[];
+};
+
 /** Collects the results of one benchmark. */
 export class Report {
   readonly #sections: Section[] = [];

@@ -7,19 +7,21 @@ import { benchForward } from './forward.bench.ts';
 import { benchHls } from './hls.bench.ts';
 import { benchHlsViewers } from './hls-viewers.bench.ts';
 import { benchJoin } from './join.bench.ts';
+import { benchLivekit } from './livekit.bench.ts';
 import { machineText, softwareText, waitUntilQuiet } from './machine.ts';
 import { benchMemory } from './memory.bench.ts';
 import { benchOperator } from './operator.bench.ts';
 import { benchOperatorScale } from './operator-scale.bench.ts';
 import { benchRecording } from './recording.bench.ts';
-import { type BenchResult, Report } from './report.ts';
+import { type BenchOptions, type BenchResult, Report } from './report.ts';
 import { benchRest } from './rest.bench.ts';
 import { committedResults, mergeResults, readResults, writeResults } from './results.ts';
 import { benchSipAudio } from './sip-audio.bench.ts';
 import { benchSipCalls } from './sip-calls.bench.ts';
 import { summaryLines } from './summary.ts';
 
-const benches: Record<string, (report: Report) => Promise<void>> = {
+const benches: Record<string, (report: Report, options: BenchOptions) => Promise<void>> = {
+  livekit: benchLivekit,
   rest: benchRest,
   memory: benchMemory,
   join: benchJoin,
@@ -36,10 +38,8 @@ const benches: Record<string, (report: Report) => Promise<void>> = {
   'sip-calls': benchSipCalls,
 };
 
-const { values: options, positionals: names } = parseArgs({
-  allowPositionals: true,
-  options: { force: { type: 'boolean', default: false } },
-});
+const { options, names } = parseOptions();
+const isWritten = !options.force && !options.quick && options.cases.length === 0;
 const unknown = names.find((name) => !Object.hasOwn(benches, name));
 if (unknown !== undefined) fail(`Unknown benchmark ${unknown}; the benchmarks are ${Object.keys(benches).join(', ')}`);
 
@@ -55,7 +55,7 @@ for (const [name, run] of Object.entries(benches)) {
   if (!isChosen(name)) continue;
   const report = new Report();
   try {
-    await run(report);
+    await run(report, options);
     measured[name] = {
       date: new Date().toISOString().slice(0, 10),
       machine: machineText(),
@@ -70,9 +70,27 @@ for (const [name, run] of Object.entries(benches)) {
 process.stdout.write(`\nCompared with the last committed results\n`);
 const committed = Object.fromEntries(Object.entries(committedResults()).filter(([name]) => isChosen(name)));
 for (const line of summaryLines(committed, measured)) process.stdout.write(`  ${line}\n`);
-if (!options.force && Object.keys(measured).length > 0) {
+if (isWritten && Object.keys(measured).length > 0) {
   const paths = writeResults(mergeResults(readResults(), measured, Object.keys(benches)));
   process.stdout.write(`\nWrote ${paths.join(' and ')}\n`);
+}
+
+function parseOptions(): { options: BenchOptions; names: string[] } {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: {
+        force: { type: 'boolean', default: false },
+        quick: { type: 'boolean', default: false },
+        pairs: { type: 'string', default: '3' },
+        cases: { type: 'string', default: '' },
+      },
+    });
+    if (!/^[1-9]\d?$/.test(values.pairs)) fail(`--pairs must be a whole number from 1 to 99, got ${values.pairs}`);
+    return { options: { ...values, pairs: Number(values.pairs), cases: values.cases.split(',').filter(Boolean) }, names: positionals };
+  } catch (error) {
+    return fail(error instanceof Error ? error.message : String(error));
+  }
 }
 
 function isChosen(name: string): boolean {

@@ -1,0 +1,95 @@
+// LiveKit's server and the load generator of `npm run bench livekit`: built from Go modules that go.sum of test/bench/load pins.
+
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { sourcesStamp } from './builds.mjs';
+import { withLock } from './lock.mjs';
+import { lastError } from './packages.mjs';
+import { cacheDirectory, checkoutLock, nodeModules, root } from './paths.mjs';
+import { runWithRetry } from './retry.mjs';
+import { run, SetupError, step } from './steps.mjs';
+
+const buildTimeoutMs = 1_800_000;
+const source = 'test/bench/load';
+const module = join(root, source);
+const serverPackage = 'github.com/livekit/livekit-server';
+
+const load = join(nodeModules, '.mediarooms-bench-load');
+const loadStamp = `${load}-sources`;
+
+/**
+ * @typedef {object} LiveKitPrograms
+ * @property {string} server path of LiveKit's server
+ * @property {string} load path of the load generator
+ * @property {string} version of the server, e.g. `1.13.5`
+ */
+
+/**
+ * Builds the programs that are missing or outdated: the server once for all checkouts, the load generator for this one.
+ * @returns {Promise<LiveKitPrograms>}
+ * @throws {SetupError}
+ */
+export async function ensureLiveKit() {
+  const version = serverVersion(readFileSync(join(module, 'go.mod'), 'utf8'));
+  const sums = createHash('sha256')
+    .update(readFileSync(join(module, 'go.sum')))
+    .digest('hex');
+  const name = `${version}-${sums.slice(0, 8)}-${process.platform}-${process.arch}`;
+  const server = join(cacheDirectory(), 'livekit', name, 'livekit-server');
+  // Another setup may be building it, which takes minutes.
+  await withLock(join(cacheDirectory(), 'locks', `livekit-${name}`), () => ensureServer(server, version), { deadline: buildTimeoutMs });
+  await withLock(checkoutLock('bench-load'), ensureLoad);
+  return { server, load, version };
+}
+
+/**
+ * @param {string} goMod content of go.mod
+ * @returns {string} the required version of LiveKit's server
+ * @throws {SetupError} if it requires none
+ */
+export function serverVersion(goMod) {
+  const version = new RegExp(`^\\s*(?:require\\s+)?${serverPackage} v(\\S+)`, 'm').exec(goMod)?.[1];
+  if (version === undefined) throw new SetupError(`go.mod of ${source} requires no ${serverPackage}.`);
+  return version;
+}
+
+/**
+ * @param {string} server
+ * @param {string} version
+ */
+async function ensureServer(server, version) {
+  if (existsSync(server)) return;
+  mkdirSync(dirname(server), { recursive: true });
+  const unfinished = `${server}.new`;
+  await step(`building LiveKit ${version} from Go modules (once; about 5 minutes)`, () => build(`${serverPackage}/cmd/server`, unfinished));
+  renameSync(unfinished, server);
+}
+
+async function ensureLoad() {
+  const stamp = sourcesStamp(root, [source]);
+  if (existsSync(load) && existsSync(loadStamp) && readFileSync(loadStamp, 'utf8') === stamp) return;
+  await step(`building ${source}`, () => build('.', load));
+  writeFileSync(loadStamp, stamp);
+}
+
+/**
+ * @param {string} what Go package
+ * @param {string} output
+ */
+async function build(what, output) {
+  if ((await run('go', ['version'], { deadline: 20_000 })).code !== 0) {
+    throw new SetupError(`${source} requires Go 1.26 or newer, which is not on PATH.`, 'install Go (https://go.dev/dl)');
+  }
+  // As in LiveKit's own image, and with the flags of tools/kubernetes/build.mjs: packages that both need are compiled once.
+  const own = {
+    CGO_ENABLED: '0',
+    GOWORK: 'off',
+    GOGC: '400',
+    GOFLAGS: `-trimpath -buildvcs=false -mod=readonly ${process.env.GOFLAGS ?? ''}`,
+  };
+  const args = ['build', '-gcflags=all=-dwarf=false', '-ldflags=-s -w', '-o', output, what];
+  const options = { cwd: module, env: { ...process.env, ...own }, deadline: buildTimeoutMs };
+  const { code, output: text } = await runWithRetry(() => run('go', args, options));
+  if (code !== 0) throw new SetupError(`${what} could not be built: ${lastError(text)}`, 'set GOPROXY to a reachable proxy');
+}
