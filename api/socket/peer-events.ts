@@ -50,6 +50,14 @@ export const peerEventSchema = z.discriminatedUnion('event', [
     }),
   }),
   event('trackUnsubscribed', { ...track }),
+  event('trackNotSupported', {
+    ...origin,
+    ...track,
+    encoding: z.string().meta({
+      description:
+        'Codec of the track. The capabilities of this peer do not include it, or of H.264 not its profile, so it does not receive the track.',
+    }),
+  }),
   event('dataTrackSubscribed', {
     peerId: z.string(),
     dataTrackId: z.string(),

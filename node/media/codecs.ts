@@ -11,21 +11,25 @@ const opus: RouterRtpCodecCapability = {
   parameters: { 'sprop-stereo': 1, useinbandfec: 1, usedtx: 1 },
 };
 const vp8: RouterRtpCodecCapability = { kind: 'video', mimeType: 'video/VP8', clockRate: 90000 };
-/** Constrained baseline (RFC 6184, section 8.1): every browser encodes and decodes this profile. */
-const h264: RouterRtpCodecCapability = {
-  kind: 'video',
-  mimeType: 'video/H264',
-  clockRate: 90000,
-  parameters: { 'packetization-mode': 1, 'profile-level-id': '42e01f', 'level-asymmetry-allowed': 1 },
-};
+/** Profiles that senders use. The first, constrained baseline, is the only one that every browser encodes and decodes. */
+const h264Profiles = { constrainedBaseline: '42e01f', baseline: '42001f', main: '4d001f', high: '64001f' };
+/** RFC 6184: each profile with packetization mode 1, and with mode 0 for senders without fragments. Receivers must support the same. */
+const h264: RouterRtpCodecCapability[] = [1, 0].flatMap((packetizationMode) =>
+  Object.values(h264Profiles).map((profile) => ({
+    kind: 'video',
+    mimeType: 'video/H264',
+    clockRate: 90000,
+    parameters: { 'packetization-mode': packetizationMode, 'profile-level-id': profile, 'level-asymmetry-allowed': 1 },
+  })),
+);
 const vp9: RouterRtpCodecCapability = { kind: 'video', mimeType: 'video/VP9', clockRate: 90000, parameters: { 'profile-id': 0 } };
 const av1: RouterRtpCodecCapability = { kind: 'video', mimeType: 'video/AV1', clockRate: 90000 };
 
 /** Codecs of a room, the preferred first. An enforced video codec is the only video codec. */
 export function roomCodecs(videoCodec: VideoCodec | null): RouterRtpCodecCapability[] {
   if (videoCodec === 'vp8') return [opus, vp8];
-  if (videoCodec === 'h264') return [opus, h264];
-  return [opus, vp8, h264, vp9, av1];
+  if (videoCodec === 'h264') return [opus, ...h264];
+  return [opus, vp8, ...h264, vp9, av1];
 }
 
 /** If this extension is negotiated, simulcast layers never switch (mediasoup 3.25 and later with current browsers). */

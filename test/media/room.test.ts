@@ -22,14 +22,17 @@ test('a room has all codecs, or the enforced one and Opus', async (t) => {
       .map(({ mimeType, parameters }) => ({ mimeType, parameters }));
   };
   const opus = { mimeType: 'audio/opus', parameters: { 'sprop-stereo': 1, useinbandfec: 1, usedtx: 1 } };
-  const h264 = {
-    mimeType: 'video/H264',
-    parameters: { 'packetization-mode': 1, 'profile-level-id': '42e01f', 'level-asymmetry-allowed': 1 },
-  };
+  // Constrained baseline is the first, so that browsers publish it.
+  const h264 = [1, 0].flatMap((mode) =>
+    ['42e01f', '42001f', '4d001f', '64001f'].map((profile) => ({
+      mimeType: 'video/H264',
+      parameters: { 'packetization-mode': mode, 'profile-level-id': profile, 'level-asymmetry-allowed': 1 },
+    })),
+  );
   assert.deepEqual(await codecs('vp8'), [opus, { mimeType: 'video/VP8', parameters: {} }]);
-  assert.deepEqual(await codecs('h264'), [opus, h264]);
+  assert.deepEqual(await codecs('h264'), [opus, ...h264]);
   assert.deepEqual(
-    (await codecs(null)).map(({ mimeType }) => mimeType),
+    [...new Set((await codecs(null)).map(({ mimeType }) => mimeType))],
     ['audio/opus', 'video/VP8', 'video/H264', 'video/VP9', 'video/AV1'],
   );
 });
@@ -133,6 +136,16 @@ test('a receiver that cannot decode a track gets undefined, and may retry with o
   const withoutAv1 = { ...capabilities, codecs: capabilities.codecs?.filter(({ mimeType }) => mimeType !== 'video/AV1') };
   assert.equal(await b.media.subscribe('t', withoutAv1), undefined);
   assert.equal(await b.media.subscribe('t', {}), undefined);
+  const high = videoParameters('1', 'H264');
+  const profile = '64001f';
+  Object.assign((high.codecs as object[])[0] ?? {}, { parameters: { 'packetization-mode': 1, 'profile-level-id': profile } });
+  await a.publish('high', 'video', high);
+  const withoutHigh = {
+    ...capabilities,
+    codecs: capabilities.codecs?.filter(({ parameters }) => !JSON.stringify(parameters).includes(profile)),
+  };
+  assert.equal(await b.media.subscribe('high', withoutHigh), undefined);
+  assert.ok(await b.media.subscribe('high', capabilities));
   assert.equal((await b.media.subscribe('t', capabilities))?.kind, 'video');
   await assert.rejects(b.media.subscribe('t', { codecs: [null] }), code('invalid_field'));
 });

@@ -149,8 +149,12 @@ export class Subscriptions {
     return inFlight(this.#tracks, track.id, async () => {
       this.#pending += 1;
       try {
-        const subscription = await this.#options.media.subscribe(track.id, this.#rtpCapabilities ?? {});
-        if (subscription && this.#tracks.has(track.id)) this.#gather({ ...track.origin, trackId: track.id, ...subscription });
+        const { media, send } = this.#options;
+        const subscription = await media.subscribe(track.id, this.#rtpCapabilities ?? {});
+        if (!this.#tracks.has(track.id)) return;
+        const named = { ...track.origin, trackId: track.id };
+        if (subscription) this.#gather({ ...named, ...subscription });
+        else send({ event: 'trackNotSupported', data: { ...named, encoding: track.encoding } });
       } finally {
         this.#pending -= 1;
         if (this.#pending === 0) this.#announce();

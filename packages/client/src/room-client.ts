@@ -310,6 +310,9 @@ export class RoomClient extends Emitter<RoomEvents> {
         this.#received.layersChanged(event.data.trackId, event.data.layers);
         this.emit('layersChanged', event.data);
         break;
+      case 'trackNotSupported':
+        this.emit('trackNotSupported', event.data);
+        break;
       case 'activeSpeaker':
         this.#setActiveSpeaker(event.data.peerId);
         break;

@@ -22,6 +22,8 @@ export type RoomEvents = RosterEvents & {
   /** A track is received: show it with attach(). Exactly one of `peerId` and `componentId` is set. */
   trackSubscribed: Origin & { track: MediaStreamTrack; trackId: string; kind: Kind };
   trackUnsubscribed: { trackId: string };
+  /** A track is not received, because this browser does not support its codec or the profile of it. */
+  trackNotSupported: Origin & { trackId: string; encoding: string };
   /** The received layers of a simulcast track changed; null: none. */
   layersChanged: { trackId: string; layers: Layers | null };
   /** The active speaker changed; null: none. */

@@ -21,6 +21,7 @@ const names = [
   'trackUpdated',
   'trackSubscribed',
   'trackUnsubscribed',
+  'trackNotSupported',
   'activeSpeaker',
   'data',
   'dataDropped',

@@ -88,6 +88,18 @@ describe('subscriptions', () => {
     ]);
   });
 
+  test('of a codec that the receiver does not support are reported once, with the codec', async (t) => {
+    const { media, alice, bob } = await pair();
+    const theirs = [...(media.rooms.get('r')?.peers ?? [])].find(({ peerId }) => peerId === 'bob');
+    assert.ok(theirs);
+    t.mock.method(theirs, 'subscribe', async () => undefined);
+    const trackId = await publish(alice, 'video');
+    await publish(alice, 'audio');
+    assert.deepEqual(fieldsOf(bob.connection.of('trackNotSupported').slice(0, 1), 'peerId', 'trackId'), [['alice', trackId]]);
+    assert.equal(bob.connection.of('trackNotSupported').length, 2);
+    assert.deepEqual(bob.connection.of('trackSubscribed'), []);
+  });
+
   test('in manual mode start on request, and can be ended', async () => {
     const { alice, bob, media } = await pair();
     bob.peer.session.subscriptions.setMode('manual');

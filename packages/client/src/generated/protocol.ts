@@ -278,6 +278,16 @@ export type ServerEvent =
       };
     }
   | {
+      event: 'trackNotSupported';
+      data: {
+        peerId?: string;
+        componentId?: string;
+        trackId: string;
+        /** Codec of the track. The capabilities of this peer do not include it, or of H.264 not its profile, so it does not receive the track. */
+        encoding: string;
+      };
+    }
+  | {
       event: 'dataTrackSubscribed';
       data: {
         peerId: string;
