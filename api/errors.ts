@@ -49,6 +49,11 @@ export const errorCatalogue = {
   too_large: { status: 413, retryable: false, when: 'The body is larger than 64 KiB, or a message is larger than its limit.' },
   unsupported_media_type: { status: 415, retryable: false, when: 'The body is not `application/json` without encoding.' },
   range_not_satisfiable: { status: 416, retryable: false, when: 'The file has none of the requested bytes.' },
+  offer_rejected: {
+    status: 422,
+    retryable: false,
+    when: 'The SDP is invalid, or offers something that the room or this node does not support; the message tells what.',
+  },
   too_many_requests: {
     status: 429,
     retryable: true,

@@ -156,7 +156,7 @@ const iceServerSchema = z.object({
   username: z.string().optional(),
   credential: z.string().optional(),
 });
-const transportOptionsSchema = z.object({
+export const transportOptionsSchema = z.object({
   id: z.string(),
   iceParameters: iceParametersSchema,
   iceCandidates: z.array(iceCandidateSchema),

@@ -1,4 +1,5 @@
-// `npm run fuzz [-- PACKETS [SEED]]`: sends mutated packets of each protocol (a million by default) to a node with a healthy room.
+// `npm run fuzz [-- PACKETS [SEED]]`: sends mutated packets of each protocol (a million by default) to a node with a healthy room, and parses a
+// tenth as many mutated SDP offers.
 
 import { join } from 'node:path';
 
@@ -16,7 +17,8 @@ try {
   }
   await ensureDependencies();
   const worker = await ensureWorker();
-  const args = ['--test', '--test-reporter=spec', join(root, 'test', 'hostile', 'mutated-packets.test.ts')];
+  const files = ['hostile/mutated-packets.test.ts', 'unit/sdp/mutated-offers.test.ts'].map((file) => join(root, 'test', file));
+  const args = ['--test', '--test-reporter=spec', '--test-concurrency=1', ...files];
   const env = { ...childEnvironment(worker), FUZZ_PACKETS: packets, FUZZ_SEED: seed };
   // If interrupted, the tests do not stop the node that they attack.
   const group = TestGroup.make();

@@ -35,6 +35,8 @@ const homes: readonly (readonly [library: string, places: readonly RegExp[]])[] 
   ['@peculiar/x509', [/^operator\/clusters\//]],
   ['node-av', [/^node\/components\/ffmpeg\//]],
   ['sip.js', [/^node\/components\/sip\//]],
+  ['sdp-transform', [/^node\/sdp\//]],
+  ['h264-profile-level-id', [/^node\/sdp\//]],
   ['mediasoup-client', [/^packages\/client\//]],
   ['react', [/^packages\/console\//, /^packages\/client\//]],
   ['@tanstack/react-query', [/^packages\/console\/src\/(?:hooks\/|app\.tsx$)/]],

@@ -185,6 +185,7 @@ export type Error = {
     | 'too_large'
     | 'unsupported_media_type'
     | 'range_not_satisfiable'
+    | 'offer_rejected'
     | 'too_many_requests'
     | 'headers_too_large'
     | 'internal'

@@ -1,0 +1,46 @@
+// SDP text (RFC 8866): parses descriptions within bounds.
+import { type MediaDescription, parse, type SessionDescription } from 'sdp-transform';
+import { ServiceError } from '../../api/errors.ts';
+
+/** Limits of a description. An offer of Chromium has about 150 lines for each video section. */
+const maxLength = 64 * 1024;
+const maxLines = 2_000;
+const maxLineLength = 2_048;
+const maxSections = 32;
+
+/** An SDP that this node does not accept. The message is for the client. */
+export function offerRejected(message: string): ServiceError {
+  return new ServiceError('offer_rejected', message);
+}
+
+/** @throws ServiceError `offer_rejected` */
+export function parseDescription(text: string): SessionDescription {
+  if (!text.startsWith('v=0')) throw offerRejected('The SDP does not begin with v=0');
+  return parseLines(text);
+}
+
+/** A description or a part of one (RFC 8840). @throws ServiceError `offer_rejected` */
+export function parseLines(text: string): SessionDescription {
+  if (text.length > maxLength) throw offerRejected(`The SDP is longer than ${maxLength} characters`);
+  const lines = text.split(/\r\n|\n/);
+  if (lines.at(-1) === '') lines.pop();
+  if (lines.length > maxLines) throw offerRejected(`The SDP has more than ${maxLines} lines`);
+  const invalid = lines.findIndex((line) => !isLine(line));
+  if (invalid >= 0) throw offerRejected(`Line ${invalid + 1} of the SDP is invalid`);
+  if (lines.filter((line) => line.startsWith('m=')).length > maxSections)
+    throw offerRejected(`The SDP has more than ${maxSections} sections`);
+  const description = parse(lines.join('\r\n'));
+  for (const [index, section] of description.media.entries())
+    if (!isSection(section)) throw offerRejected(`Section ${index} of the SDP has an invalid m= line`);
+  return description;
+}
+
+function isLine(line: string): boolean {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is rejected
+  return line.length <= maxLineLength && /^[a-z]=[^\x00-\x08\x0a-\x1f\x7f]*$/.test(line);
+}
+
+/** sdp-transform omits the fields of an m= line that it cannot read. */
+function isSection({ type, port, protocol }: Partial<MediaDescription>): boolean {
+  return typeof type === 'string' && type !== '' && typeof port === 'number' && port <= 0xffff && typeof protocol === 'string';
+}

@@ -1,0 +1,61 @@
+// Producer parameters: what a publisher sends in one section, in the form of the media worker.
+import { type Codec, isRtx, isSupportedBy, nameOf, type RtpCapabilities, type RtpParameters } from './codecs.ts';
+import { offerRejected } from './description.ts';
+import type { MediaSection } from './offer.ts';
+
+const midExtension = 'urn:ietf:params:rtp-hdrext:sdes:mid';
+const ridExtension = 'urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id';
+/** Formats that repair, protect or accompany the media of another codec. */
+const helpers = new Set(['rtx', 'red', 'ulpfec', 'flexfec-03', 'flexfec', 'telephone-event', 'cn']);
+
+/**
+ * The first codec of the section that the room forwards, with its retransmissions (RFC 4588), and the header extensions of the room.
+ * @param capabilities of the room
+ * @throws ServiceError `offer_rejected`
+ */
+export function producerParameters(section: MediaSection, capabilities: RtpCapabilities): RtpParameters {
+  const { mid, kind, codecs, cname, rids } = section;
+  const supported = (capabilities.codecs ?? []).filter((each) => each.mimeType.toLowerCase().startsWith(`${kind}/`));
+  const codec = codecs.find((each) => !isRtx(each) && supported.some((capability) => isSupportedBy(each, capability)));
+  if (!codec) throw offerRejected(`Section ${mid} offers ${offered(codecs)}; this room forwards ${namesOf(supported)}`);
+  const capability = supported.find((each) => isSupportedBy(codec, each));
+  const rtx = codecs.find((each) => isRtx(each) && each.parameters.apt === codec.payloadType);
+  const headerExtensions = section.extensions.filter(({ uri }) =>
+    capabilities.headerExtensions?.some(
+      (each) => each.uri === uri && each.kind === kind && (each.direction === 'sendrecv' || each.direction === 'recvonly'),
+    ),
+  );
+  const has = (uri: string) => headerExtensions.some((extension) => extension.uri === uri);
+  if (rids.length > 1 && !has(ridExtension))
+    throw offerRejected(`Section ${mid} has several RIDs without the header extension of RFC 8852`);
+  const encodings = section.encodings.length > 0 ? section.encodings : [{}];
+  if (section.encodings.length === 0 && !has(midExtension))
+    throw offerRejected(`Section ${mid} has neither an SSRC nor a RID nor the header extension for its mid`);
+  if (kind === 'audio' && encodings.length > 1) throw offerRejected(`Section ${mid} has several encodings of audio`);
+  return {
+    ...(has(midExtension) && { mid }),
+    codecs: [withFeedback(codec, capability?.rtcpFeedback), ...(rtx ? [withFeedback(rtx, [])] : [])],
+    headerExtensions,
+    encodings,
+    rtcp: { ...(cname !== undefined && { cname }), reducedSize: true },
+  };
+}
+
+function withFeedback(codec: Codec, supported: Codec['rtcpFeedback'] = []): Codec {
+  const known = ({ type, parameter = '' }: Codec['rtcpFeedback'][number]) =>
+    supported.some((each) => each.type === type && (each.parameter ?? '') === parameter);
+  return { ...codec, rtcpFeedback: codec.rtcpFeedback.filter(known) };
+}
+
+function offered(codecs: readonly Codec[]): string {
+  const media = codecs.filter((codec) => !helpers.has(nameOf(codec).toLowerCase()));
+  const described = media.map((codec) => {
+    const profile = codec.parameters['profile-level-id'] ?? codec.parameters['profile-id'];
+    return profile === undefined ? nameOf(codec) : `${nameOf(codec)} (profile ${profile})`;
+  });
+  return described.length === 0 ? 'no codec' : [...new Set(described)].slice(0, 8).join(', ');
+}
+
+function namesOf(capabilities: readonly { mimeType: string }[]): string {
+  return [...new Set(capabilities.filter((each) => !isRtx(each)).map(nameOf))].join(', ');
+}
