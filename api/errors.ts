@@ -23,7 +23,7 @@ export const errorCatalogue = {
   forbidden: {
     status: 403,
     retryable: false,
-    when: 'A viewer token is for another room, or another site requests what is reserved for the console.',
+    when: 'A viewer or peer token is for another room, the permissions of the peer do not allow the request, or another site requests what is reserved for the console.',
   },
   read_only: { status: 403, retryable: false, when: 'The token is read-only.' },
   not_found: { status: 404, retryable: false, when: 'The path does not exist.' },
@@ -46,14 +46,20 @@ export const errorCatalogue = {
   request_timeout: { status: 408, retryable: true, when: 'The request did not arrive completely in time.' },
   conflict: { status: 409, retryable: false, when: 'The state of the resource does not allow the request.' },
   terminating: { status: 409, retryable: false, when: 'The node is shutting down; its drain cannot be cancelled.' },
+  precondition_failed: { status: 412, retryable: false, when: 'The `If-Match` header names an earlier ICE session.' },
   too_large: { status: 413, retryable: false, when: 'The body is larger than 64 KiB, or a message is larger than its limit.' },
-  unsupported_media_type: { status: 415, retryable: false, when: 'The body is not `application/json` without encoding.' },
+  unsupported_media_type: {
+    status: 415,
+    retryable: false,
+    when: 'The body is not of the media type of the endpoint, `application/json` without encoding for most.',
+  },
   range_not_satisfiable: { status: 416, retryable: false, when: 'The file has none of the requested bytes.' },
   offer_rejected: {
     status: 422,
     retryable: false,
     when: 'The SDP is invalid, or offers something that the room or this node does not support; the message tells what.',
   },
+  precondition_required: { status: 428, retryable: false, when: 'The request needs the header `If-Match`.' },
   too_many_requests: {
     status: 429,
     retryable: true,

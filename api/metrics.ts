@@ -42,6 +42,9 @@ export const nodeMetrics = {
     components: gauge('svc_components', 'Components of rooms of this node, by `type`.', ['type']),
     tracks: gauge('svc_tracks', 'Published tracks in rooms of this node, by `kind`.', ['kind']),
   },
+  whip: {
+    sessions: gauge('svc_whip_sessions', 'Sessions of encoders that publish with WHIP to rooms of this node.'),
+  },
   workers: {
     forwardedTracks: gauge('svc_forwarded_tracks', 'Forwarded tracks: one per track and receiving peer.'),
     running: gauge('svc_workers', 'Running media workers.'),

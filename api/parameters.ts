@@ -9,6 +9,7 @@ export const pathParameters = {
   componentId: idSchema.meta({ description: 'Id of the component.' }),
   callId: idSchema.meta({ description: 'Id of the phone call.' }),
   trackId: idSchema.meta({ description: 'Id of the track.' }),
+  sessionId: idSchema.meta({ description: 'Id of the session, from the header `location` of the response that created it.' }),
   recordingId: recordingIdSchema.meta({ description: 'Id of the recording.' }),
   file: fileNameSchema.meta({ description: 'Name of the file.' }),
   nodeName: z

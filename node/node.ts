@@ -30,6 +30,7 @@ import { createUploads } from './storage/uploads/start-uploads.ts';
 import { createTracing } from './tracing/start-tracing.ts';
 import { startTurn } from './turn/start-turn.ts';
 import { version } from './version.ts';
+import { createWhip } from './whip/start-whip.ts';
 
 /** `warnings`: warnings of the configuration, for the REST API. */
 export type NodeOptions = { config: Config; hot: ReloadableConfig; announced: AnnouncedAddresses; log: Log; warnings?: readonly string[] };
@@ -68,7 +69,8 @@ export async function startParts({ config, hot, announced, log, warnings = [] }:
     onRoomLost: (event, webhookUrl) => webhooks.publish(event, webhookUrl),
   });
   followCrashes(media, traffic.events, name);
-  const { peerSockets, upgrade } = createSignaling({ ...common, rooms, tokens, traffic, distribution, turn });
+  const { peerSockets, upgrade, iceServers } = createSignaling({ ...common, rooms, tokens, traffic, distribution, turn });
+  createWhip({ ...common, rooms, tokens, iceServers });
   const drain = createDrain({ ...common, rooms, peerSockets, membership: cluster.membership });
   serveConfig(dispatcher, { ...common, warnings });
   const served = {

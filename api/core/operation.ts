@@ -20,16 +20,22 @@ export type Rpc<In = unknown, Result = unknown> = {
 
 /** A message for one field, instead of the message of the schema. */
 type Refuse = (body: unknown, field: string | undefined) => string | undefined;
-/** `documented`: schema for the document, if the actual validation happens at the owning node. */
-type Body<Out, In> = { schema: z.ZodType<Out, In>; required: boolean; documented?: z.ZodType; refuse?: Refuse | undefined };
+/**
+ * `documented`: schema for the document, if the actual validation happens at the owning node. `type`: media type of a body that is a text
+ * instead of JSON.
+ */
+type Body<Out, In> = { schema: z.ZodType<Out, In>; required: boolean; documented?: z.ZodType; refuse?: Refuse | undefined; type?: string };
+/** Headers of a client that is a peer: its bearer token, which the owning node verifies, and `if-match`. */
+const peerHeadersSchema = z.object({ token: z.string(), ifMatch: z.string().max(512).optional() });
+export type PeerHeaders = z.output<typeof peerHeadersSchema>;
 
 type Definition<Result, Out, In, Query> = {
   tag: string;
   summary: string;
   /** Details that do not fit into the summary. */
   description?: string;
-  /** `token`, the default: any API token for GET, a token of scope `admin` for other methods. */
-  auth?: 'none' | 'token';
+  /** `token`, the default: any API token for GET, a token of scope `admin` for other methods. `peer`: see PeerHeaders. */
+  auth?: 'none' | 'token' | 'peer';
   /** The room whose viewers may also use the operation, with a token in the query. */
   viewersOf?: (params: Record<string, string>) => string | undefined;
   /** Other nodes may use it over HTTP without an API token, because they have authenticated their client. */
@@ -53,7 +59,13 @@ type Definition<Result, Out, In, Query> = {
 };
 type SdkMethod = `${string}.${string}(${string})${'' | `: ${string}`}`;
 
-export type Input<Path extends string, Out, Query> = { params: Record<NamesIn<Path>, string>; body: Out; query: Query };
+/** `headers`: of operations of peers. */
+export type Input<Path extends string, Out, Query> = {
+  params: Record<NamesIn<Path>, string>;
+  body: Out;
+  query: Query;
+  headers?: PeerHeaders | undefined;
+};
 
 /** The type parameters are values, not schemas, so that messages of the compiler stay short. */
 export type Operation<Path extends string = string, Out = unknown, In = unknown, Query = unknown, Result = unknown> = Rpc<
@@ -63,7 +75,7 @@ export type Operation<Path extends string = string, Out = unknown, In = unknown,
   Omit<Definition<Result, Out, In, Query>, 'timeoutMs' | 'auth' | 'repeatable'> & {
     method: Method;
     path: Path;
-    auth: 'none' | 'token';
+    auth: 'none' | 'token' | 'peer';
     repeatable: boolean;
   };
 
@@ -82,7 +94,8 @@ export function operation<const Line extends `${Method} /${string}`, Result, Out
   const { body, query, response, auth = 'token', timeoutMs = defaultTimeoutMs, repeatable = method !== 'POST' } = definition;
   const params = z.object(Object.fromEntries(parameterNames(path).map((name) => [name, pathParameters[name]])));
   const nothing = z.undefined().optional();
-  const input = z.object({ params, body: body?.schema ?? nothing, query: query ?? nothing });
+  const headers = auth === 'peer' ? peerHeadersSchema : nothing;
+  const input = z.object({ params, body: body?.schema ?? nothing, query: query ?? nothing, headers });
   const typed = input as unknown as z.ZodType<Input<PathOf<Line>, Out, Query>>;
   return { ...definition, id: '', method, path, auth, timeoutMs, repeatable, input: typed, result: response.result };
 }

@@ -64,7 +64,7 @@ export function creates<Data>(schema: z.ZodType<Data>, created: string, repeated
 }
 
 /** No body. */
-export function does(status: 201 | 202 | 204, description: string): OperationResponse<void> {
+export function does(status: 200 | 201 | 202 | 204, description: string): OperationResponse<void> {
   return {
     documented: { [status]: { description } },
     result: z.null().transform(() => undefined) as unknown as z.ZodType<void>,

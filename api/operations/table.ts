@@ -9,10 +9,12 @@ import { recordingOperations, renderOperations } from './recordings.ts';
 import { roomOperations } from './rooms.ts';
 import { sipOperations } from './sip.ts';
 import { webhookOperations } from './webhooks.ts';
+import { whipOperations } from './whip.ts';
 
 export const operations = named({
   ...roomOperations,
   ...peerOperations,
+  ...whipOperations,
   ...componentOperations,
   ...sipOperations,
   ...hlsOperations,

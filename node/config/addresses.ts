@@ -34,3 +34,9 @@ export function hostAndPort(host: string, port: number): string {
 export function withActualPort(address: string, port: number): string {
   return address.endsWith(':0') ? `${address.slice(0, -1)}${port}` : address;
 }
+
+/** The path of `host[:port][/path]` without a trailing slash; '' if it has none. */
+export function pathPrefixOfHost(host: string): string {
+  const slash = host.indexOf('/');
+  return slash < 0 ? '' : host.slice(slash).replace(/\/+$/, '');
+}

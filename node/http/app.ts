@@ -66,7 +66,7 @@ export function createApp(options: AppOptions): Express {
       const run = runRoute(route, pipeline);
       handlers[method]((request, response) => run(request, response as unknown as TracedResponse));
     }
-    handlers.all((request, response) => refuseMethod(request, response as unknown as TracedResponse, allowedMethods(group), log));
+    handlers.all((request, response) => refuseMethod(request, response as unknown as TracedResponse, group, log));
   }
   if (options.consoleDir !== undefined) app.use(consoleFiles(options.consoleDir, options.addresses));
   app.use((request, response) => refusePath(options, request, response as TracedResponse));
@@ -109,9 +109,15 @@ function allowedMethods(group: readonly Operation[]): string {
   return [...group.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])), 'OPTIONS'].join(', ');
 }
 
-function refuseMethod(request: Request, response: TracedResponse, methods: string, log: Log): void {
+/** `accept-post` (W3C LDP) and `accept-patch` (RFC 5789), of paths that accept another media type than JSON. */
+function acceptedTypes(group: readonly Operation[]): Record<string, string> {
+  return Object.fromEntries(group.flatMap(({ method, body }) => (body?.type ? [[`accept-${method.toLowerCase()}`, body.type]] : [])));
+}
+
+function refuseMethod(request: Request, response: TracedResponse, group: readonly Operation[], log: Log): void {
+  const methods = allowedMethods(group);
   if (request.method === 'OPTIONS') {
-    handlePreflight(request, response, methods);
+    handlePreflight(request, response, methods, acceptedTypes(group));
     return;
   }
   response.setHeader('allow', methods);

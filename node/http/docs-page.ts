@@ -39,7 +39,7 @@ For programs: <a href="openapi.json">openapi.json</a> (OpenAPI 3.1), <a href="as
 }
 
 function section(path: string, method: string, operation: OpenApiOperation): string {
-  const secured = (operation.security as object[]).length > 0;
+  const secured = operation.security.length > 0;
   const parameters = (operation.parameters ?? []) as { name: string; in: string; description?: string }[];
   const body = (operation.requestBody as { content: Record<string, { schema: JsonSchema }> } | undefined)?.content['application/json']
     ?.schema;

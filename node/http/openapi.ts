@@ -7,6 +7,8 @@ import { parameterNames, pathParameters } from '../../api/parameters.ts';
 
 export type OpenApiOperation = {
   operationId: string;
+  /** Schemes that authenticate; empty if none is needed. */
+  security: Record<string, string[]>[];
   responses: Record<string, { description: string; content?: Record<string, { schema?: JsonSchema }> }>;
   [field: string]: unknown;
 };
@@ -58,6 +60,7 @@ export function openApiDocument(routes: readonly Operation[], info: { version: s
           description:
             'A token of SVC_SERVER_API_TOKEN or of the configuration files. A read token (SVC_SERVER_API_READ_TOKEN, or scope `read` in a file) is valid for every GET, for the event websocket and, in this header, for content; other requests are rejected with 403 `read_only`.',
         },
+        peerToken: { type: 'http', scheme: 'bearer', description: 'The token of a peer, from `POST /room/{roomId}/peer`.' },
       },
     },
   };
@@ -70,12 +73,12 @@ function operation(route: Operation, schemas: JsonSchemas, error: JsonSchema): O
     tags: [route.tag],
     summary: route.summary,
     ...(route.description !== undefined && { description: route.description }),
-    security: route.auth === 'none' ? [] : [{ apiToken: [] }],
+    security: route.auth === 'none' ? [] : [{ [route.auth === 'peer' ? 'peerToken' : 'apiToken']: [] }],
     ...(parameters.length > 0 && { parameters }),
     ...(route.body && {
       requestBody: {
         required: route.body.required,
-        content: { 'application/json': { schema: schemas.input(route.body.documented ?? route.body.schema) } },
+        content: { [route.body.type ?? 'application/json']: { schema: schemas.input(route.body.documented ?? route.body.schema) } },
       },
     }),
     responses: { ...successes(route, schemas), ...failures(errorsOf(route), error) },
@@ -128,10 +131,11 @@ function failures(codes: readonly ErrorCode[], error: JsonSchema): OpenApiOperat
  */
 export function errorsOf(route: Operation): ErrorCode[] {
   const codes = new Set<ErrorCode>(['bad_request', 'too_large', 'too_many_requests', 'internal', ...route.errors]);
-  if (route.auth === 'token') codes.add('missing_token').add('invalid_token');
+  if (route.auth !== 'none') codes.add('missing_token').add('invalid_token');
   if (route.auth === 'token' && needsAdmin(route.method)) codes.add('read_only');
   if (route.viewersOf) codes.add('forbidden');
-  if (route.body) codes.add('malformed_json').add('invalid_field').add('unsupported_media_type');
+  if (route.body) codes.add('unsupported_media_type');
+  if (route.body && route.body.type === undefined) codes.add('malformed_json').add('invalid_field');
   if (route.query || parameterNames(route.path).length > 0) codes.add('invalid_field');
   return [...codes];
 }

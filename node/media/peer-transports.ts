@@ -26,7 +26,7 @@ export type PeerTransportsOptions = {
   router: () => Promise<Router>;
   addresses: () => readonly string[];
   maxIncomingBitrate: () => number | undefined;
-  listener: Pick<PeerMediaListener, 'failed'>;
+  listener: Pick<PeerMediaListener, 'failed' | 'transportChanged'>;
 };
 
 export class PeerTransports {
@@ -101,10 +101,18 @@ export class PeerTransports {
 
   /** After the connection, DTLS fails only if the worker closed the transport (patch 0006). */
   #watch(transport: WebRtcTransport): void {
+    const { listener } = this.#options;
     let connected = false;
     transport.on('dtlsstatechange', (state) => {
       if (state === 'connected') connected = true;
-      if (state === 'failed' && connected && !this.#closed) this.#options.listener.failed('transport failed after invalid packets');
+      if (this.#closed || transport.closed) return;
+      if (state === 'failed' && connected) listener.failed('transport failed after invalid packets');
+      else if (state === 'connected') listener.transportChanged?.('connected');
+      else if (state === 'failed' || state === 'closed') listener.transportChanged?.('closed');
+    });
+    transport.on('icestatechange', (state) => {
+      if (this.#closed || transport.closed || !connected) return;
+      listener.transportChanged?.(state === 'disconnected' ? 'lost' : 'connected');
     });
   }
 

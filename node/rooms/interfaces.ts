@@ -54,9 +54,14 @@ export type PeerMediaListener = {
   layersChanged: (trackId: string, layers: Layers | null) => void;
   /** A connected transport failed permanently because of its packets. */
   failed: (reason: string) => void;
+  /** For peers whose connection has no socket: `lost` may become `connected` again, `closed` is final. */
+  transportChanged?: ((state: TransportState) => void) | undefined;
   /** The first frame of a track arrived from the peer or was sent to it; only for a peer that is traced. */
   firstFrame?: ((direction: Direction, kind: Kind) => void) | undefined;
 };
+
+/** `connected`: encrypted; `lost`: without the consent of the client (RFC 7675); `closed`: by the client or after a failed handshake. */
+export type TransportState = 'connected' | 'lost' | 'closed';
 
 export type PublishTrackOptions = { transportId: string; trackId: string; kind: Kind; rtpParameters: WireObject; paused: boolean };
 export type PublishDataOptions = {
@@ -231,5 +236,7 @@ export interface PeerConnection {
   send(event: PeerEvent): void;
   /** The idle timeout of the socket (`peerDisconnectedTimeout` or default) changed. */
   pongTimeoutChanged(): void;
+  /** The media transport of the peer changed. Only for connections without a socket. */
+  transportChanged?: ((state: TransportState) => void) | undefined;
   close(reason: CloseReason): void;
 }

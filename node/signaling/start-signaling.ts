@@ -37,6 +37,8 @@ export type StartedSignaling = {
   peerSockets: PeerSockets;
   /** The handler of websockets at a path. */
   upgrade: (path: string) => Upgrade | undefined;
+  /** STUN and TURN servers of a peer. */
+  iceServers: PeerSocketsOptions['iceServers'];
 };
 
 export function createSignaling(context: SignalingContext): StartedSignaling {
@@ -47,7 +49,8 @@ export function createSignaling(context: SignalingContext): StartedSignaling {
     checkOrigin: () => config.checkOrigin,
     address: () => address.host,
   };
-  const peerSockets = new PeerSockets({ ...common, ...peerOptions(context), tracer });
+  const options = peerOptions(context);
+  const peerSockets = new PeerSockets({ ...common, ...options, tracer });
   const serverSockets = new ServerSockets({ ...common, apiTokens: tokens.api, signedCalls: tokens.signedCalls, events: traffic.events });
   turn?.serve({ renew: () => peerSockets.iceServersUpdated(), isPresent: (user) => isPresent(rooms, user) });
   hot.onChange(() => {
@@ -64,7 +67,7 @@ export function createSignaling(context: SignalingContext): StartedSignaling {
     const door = doors.get(path);
     return door && ((...given: Parameters<Upgrade>) => door.handleUpgrade(...given));
   };
-  return { peerSockets, upgrade };
+  return { peerSockets, upgrade, iceServers: options.iceServers };
 }
 
 type PeerOptions = Omit<PeerSocketsOptions, 'log' | 'rateLimit' | 'checkOrigin' | 'address' | 'limits' | 'tracer'>;

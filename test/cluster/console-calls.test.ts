@@ -42,7 +42,10 @@ test('a read token can read everything at any node and change nothing', async (t
     assert.deepEqual((await reader.get('/access')).body.data, { scope: 'read' });
     for (const [template, methods] of Object.entries(testedDocument.paths)) {
       const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => names[name as keyof typeof names] ?? 'x');
-      for (const method of Object.keys(methods).map((each) => each.toUpperCase())) {
+      for (const [each, { security }] of Object.entries(methods)) {
+        const method = each.toUpperCase();
+        // Encoders need the token of a peer instead.
+        if (method !== 'GET' && !security.some((scheme) => 'apiToken' in scheme)) continue;
         const { status, body } = await reader.request(method, path);
         if (method === 'GET') {
           assert.ok(![401, 403].includes(status), `${method} ${path} responds ${status}`);

@@ -6,7 +6,7 @@ import { importsOf, type SourceFile, sourceFiles } from './source-files.ts';
 const files = sourceFiles(['api', 'node', 'packages', 'operator', 'crds', 'tracing', 'tools']);
 
 /** Independent folders under node/: they may only meet in rooms/ and in the composition (files directly under node/). */
-const siblings = ['media', 'components', 'storage', 'cluster', 'signaling', 'http', 'events', 'metrics', 'tracing', 'turn'];
+const siblings = ['media', 'components', 'storage', 'cluster', 'signaling', 'http', 'events', 'metrics', 'tracing', 'turn', 'whip'];
 /** Leaves import only each other; every folder may import them. */
 const leaf = /^node\/(?:common\/|env\.ts$)/;
 /** Imports between independent folders that the architecture allows. */

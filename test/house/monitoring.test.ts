@@ -89,6 +89,7 @@ test('every metric of the node is used in the dashboard or in an alert', () => {
     'svc_room_peer_time_total_seconds',
     'svc_worker_rooms',
     'svc_worker_forwarded_tracks',
+    'svc_whip_sessions',
     'svc_trace_spans_exported_total',
     'svc_trace_spans_dropped_total',
   ];

@@ -7,7 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
-import { goClient } from '../../tools/test-runner/go-client.mjs';
+import { goClient } from '../../tools/test-runner/go-programs.mjs';
 import type { ApiClient } from '../kit/answers/api-client.ts';
 import { startReceiver } from '../kit/network/webhook-receiver.ts';
 import { OtlpReceiver } from '../kit/otlp-receiver.ts';

@@ -26,7 +26,7 @@ const needsFixedPorts = /SVC_DIST_ENABLED|defaultEpmdPort|\bcontainerEnvironment
  * @property {boolean} [runtimes] uses Deno and Bun if they can be installed
  * @property {readonly string[]} packages Debian packages
  * @property {readonly import('../kubernetes/versions.mjs').KubernetesProgram[]} [programs] programs of Kubernetes, and an S3 server
- * @property {readonly string[]} [goClient] files that run examples/go-client
+ * @property {readonly string[]} [goPrograms] files that run examples in Go
  * @property {number} cores cores that a file keeps busy on average; the summary of a run has the measured value
  * @property {Readonly<Record<string, number>>} [heavy] measured cores of files that use more; about twice as many if they measure time
  * @property {Readonly<Record<string, number>>} [light] measured cores of files that take half a minute or more and wait most of the time
@@ -45,7 +45,7 @@ export const layers = [
     worker: true,
     packages: [...aptPackages.metrics, ...aptPackages.media, ...aptPackages.sip],
     programs: ['versitygw'],
-    goClient: ['go-client'],
+    goPrograms: ['go-client', 'whip'],
     // Media runs in real time: each file waits most of the time.
     cores: 0.26,
     heavy: { 'call-sound': 0.6, hls: 1, 'hls-composer': 1, leaks: 1 },
@@ -169,7 +169,7 @@ export function testFiles(folder, filters) {
 /**
  * @param {Layer} layer
  * @param {string} file
- * @returns {string} its name within the layer, as used in `heavy`, `light`, `first` and `goClient`
+ * @returns {string} its name within the layer, as used in `heavy`, `light`, `first` and `goPrograms`
  */
 export function nameOf(layer, file) {
   return relative(join(root, 'test', layer.name), file).replace(/\.test\.ts$/, '');

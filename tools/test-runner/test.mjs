@@ -13,7 +13,7 @@ import { fail, SetupError, seconds } from '../steps.mjs';
 import { ensureWorker, findWorker } from '../worker/worker.mjs';
 import { changedSince, planFor, takeRevision } from './changed.mjs';
 import { checkNames, runCheck } from './check.mjs';
-import { ensureGoClient } from './go-client.mjs';
+import { ensureGoPrograms } from './go-programs.mjs';
 import { chooseLayers, jobsOf, layers, nameOf, sum, summary, testFiles } from './layers.mjs';
 import { ensureRuntimes } from './runtimes.mjs';
 import { report, rowOf, runTestFiles, tooFlaky } from './test-files.mjs';
@@ -74,10 +74,10 @@ async function setUp() {
   /** @type {Promise<unknown>} */
   let last = Promise.resolve();
   for (const { layer, files } of filled) {
-    const { name, programs, goClient = [] } = layer;
+    const { name, programs, goPrograms = [] } = layer;
     if (!programs) continue;
     last = last.catch(() => {}).then(() => ensureKubernetes(programs));
-    if (files.some((file) => goClient.includes(nameOf(layer, file)))) last = last.then(ensureGoClient);
+    if (files.some((file) => goPrograms.includes(nameOf(layer, file)))) last = last.then(ensureGoPrograms);
     coming.set(name, last);
   }
   // The promises in the map report the error.

@@ -37,10 +37,15 @@ export class Authenticator {
     client: string,
   ): { token: ApiToken; takeBody?: BodyCheck } {
     if (isSignature(authorization)) return this.#signed.request(authorization, { method, path: url }, client);
-    const given = /^bearer +(\S+) *$/i.exec(authorization)?.[1];
-    if (given === undefined) throw new ServiceError('missing_token', 'Missing token');
-    return { token: this.#tokens.authenticate(given, client) };
+    return { token: this.#tokens.authenticate(bearerOf(authorization), client) };
   }
+}
+
+/** @throws ServiceError `missing_token` */
+export function bearerOf(authorization = ''): string {
+  const token = /^bearer +(\S+) *$/i.exec(authorization)?.[1];
+  if (token === undefined) throw new ServiceError('missing_token', 'Missing token');
+  return token;
 }
 
 /** The `www-authenticate` header (RFC 6750, section 3) of a response with status 401. */

@@ -1,4 +1,4 @@
-// Request body: size limit, JSON only, parsed once.
+// Request body: size limit, JSON or a text of one media type, parsed once.
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../../api/errors.ts';
@@ -29,7 +29,7 @@ export async function readJson(request: IncomingMessage, check?: BodyCheck): Pro
   const bytes = hasBody(request) ? await readBytes(request) : nothing;
   check?.(bytes);
   if (bytes.length === 0) return undefined;
-  checkType(request);
+  checkType(request, 'application/json');
   if (!isUtf8(bytes)) throw new ServiceError('malformed_json', 'The body is not valid UTF-8');
   const text = bytes.toString('utf8');
   if (depthExceeds(text, maxJsonDepth)) throw new ServiceError('malformed_json', `The body is nested deeper than ${maxJsonDepth} levels`);
@@ -38,6 +38,18 @@ export async function readJson(request: IncomingMessage, check?: BodyCheck): Pro
   } catch (cause) {
     throw new ServiceError('malformed_json', 'The body is not valid JSON', { cause });
   }
+}
+
+/**
+ * Reads a body of another media type than JSON; undefined if there is none.
+ * @throws ServiceError `too_large`, `unsupported_media_type`, `bad_request`.
+ */
+export async function readText(request: IncomingMessage, type: string): Promise<string | undefined> {
+  const bytes = hasBody(request) ? await readBytes(request) : nothing;
+  if (bytes.length === 0) return undefined;
+  checkType(request, type);
+  if (!isUtf8(bytes)) throw new ServiceError('bad_request', 'The body is not valid UTF-8');
+  return bytes.toString('utf8');
 }
 
 /** Reads and discards the body, for routes that accept none. */
@@ -85,14 +97,15 @@ function readBytes(request: IncomingMessage): Promise<Buffer> {
   });
 }
 
-function checkType(request: IncomingMessage): void {
+function checkType(request: IncomingMessage, type: string): void {
   const { headers } = request;
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity')
     throw new ServiceError('unsupported_media_type', 'Expected a body without content-encoding');
-  if (!/^application\/json *(; *charset="?utf-8"? *)?$/i.test(headers['content-type'] ?? '')) {
-    throw new ServiceError('unsupported_media_type', 'Expected a body of content-type application/json');
-  }
+  const parts = (headers['content-type'] ?? '').toLowerCase().split(';', 3);
+  const [given, charset = 'charset=utf-8', ...others] = parts.map((part) => part.trim());
+  if (given !== type || !/^charset="?utf-8"?$/.test(charset) || others.length > 0)
+    throw new ServiceError('unsupported_media_type', `Expected a body of content-type ${type}`);
 }
 
 /** Counts brackets outside strings, before recursive code parses the text. */

@@ -1,8 +1,8 @@
 // CORS (Fetch, section 3.2): allowed origins and responses to preflights.
 import type { Request, Response } from 'express';
 
-const allowedHeaders = 'authorization, content-type, x-request-id';
-const exposedHeaders = 'x-request-id, retry-after';
+const allowedHeaders = 'authorization, content-type, if-match, x-request-id';
+const exposedHeaders = 'x-request-id, retry-after, location, etag, link, accept-patch';
 /** Seconds that a browser may cache the response to a preflight. */
 const preflightLifetime = '600';
 
@@ -16,13 +16,15 @@ export function allowOrigin(request: Request, response: Response, origins: reado
   response.setHeader('access-control-expose-headers', exposedHeaders);
 }
 
-/** Responds to OPTIONS. `methods`: methods of the path, for example `GET, POST`. */
-export function handlePreflight(request: Request, response: Response, methods: string): void {
+/** Responds to OPTIONS. `methods`: methods of the path, for example `GET, POST`. `accepted`: headers with the media types of its bodies. */
+export function handlePreflight(request: Request, response: Response, methods: string, accepted: Record<string, string>): void {
   response.setHeader('allow', methods);
+  for (const [name, value] of Object.entries(accepted)) response.setHeader(name, value);
   if (request.headers['access-control-request-method'] !== undefined && response.hasHeader('access-control-allow-origin')) {
     response.setHeader('access-control-allow-methods', methods);
     response.setHeader('access-control-allow-headers', allowedHeaders);
     response.setHeader('access-control-max-age', preflightLifetime);
   }
-  response.writeHead(204).end();
+  // RFC 9725, section 4.2: encoders expect 200.
+  response.writeHead(Object.keys(accepted).length > 0 ? 200 : 204).end();
 }

@@ -1,6 +1,6 @@
 // Request pipeline of a route: authentication, validation, handler, response.
 import type { Request, Response } from 'express';
-import type { Method, Operation } from '../../../api/core/operation.ts';
+import type { Method, Operation, PeerHeaders } from '../../../api/core/operation.ts';
 import { traceparentHeader } from '../../../api/core/traceparent.ts';
 import { formatValue, invalidFieldError, invalidFieldPath, validationMessage } from '../../../api/derive/validation-messages.ts';
 import { ServiceError, toServiceError } from '../../../api/errors.ts';
@@ -12,8 +12,8 @@ import { withRequest } from '../../common/request-context.ts';
 import type { OperationRunner, RequestContext } from '../../rooms/services/operations.ts';
 import type { ViewerTokens } from '../../rooms/tokens/viewer-tokens.ts';
 import { sendError, sendResponse, sendStream } from '../responses.ts';
-import type { Authenticator, Principal } from './auth.ts';
-import { type BodyCheck, discardBody, readJson } from './body.ts';
+import { type Authenticator, bearerOf, type Principal } from './auth.ts';
+import { type BodyCheck, discardBody, readJson, readText } from './body.ts';
 import { isLocal } from './client-address.ts';
 import type { Forwarded } from './forwarded.ts';
 
@@ -70,9 +70,11 @@ export function runRoute(
         const refusal = tokenLimit.refusal(trace.caller.name);
         if (refusal) throw refusal;
       }
+      const headers = route.auth === 'peer' ? peerHeaders(request) : undefined;
+      if (headers) trace.caller = { name: 'peer', scope: 'read' };
       const params = parseParameters(names, request.params);
       const query = route.query ? parseQuery(route, request.url) : undefined;
-      const body = route.body ? parseBody(route.body, await readJson(request, checkBody)) : await discardBody(request, checkBody);
+      const body = await bodyOf(route, request, checkBody);
       const fetchSite = request.headers['sec-fetch-site'];
       const context: RequestContext = {
         viewer,
@@ -85,7 +87,7 @@ export function runRoute(
       };
       if (route.auth === 'token' && trace.caller) trace.span = startSpan(tracer, route, request, trace);
       const result = await withRequest({ requestId: trace.requestId, span: trace.span }, () =>
-        operations.run(route, { params, query, body }, context),
+        operations.run(route, { params, query, body, headers }, context),
       );
       const answer = route.response.encode(result, context.scope);
       if (answer.stream) await sendStream(response, answer, answer.stream);
@@ -96,6 +98,23 @@ export function runRoute(
       if (trace.span) endSpan(trace.span, response);
     }
   };
+}
+
+/** Peers are authenticated by the owning node, because only that one can verify their tokens for certain. */
+function peerHeaders({ headers }: Request): PeerHeaders {
+  const { 'if-match': ifMatch } = headers;
+  return { token: bearerOf(headers.authorization), ...(ifMatch !== undefined && { ifMatch }) };
+}
+
+/** A body of a media type has a response of this type. */
+async function bodyOf({ body: rule, response }: Operation, request: Request, checkBody: BodyCheck | undefined): Promise<unknown> {
+  if (!rule) return discardBody(request, checkBody);
+  if (rule.type === undefined) return parseBody(rule, await readJson(request, checkBody));
+  const types = Object.values(response.documented).flatMap(({ type }) => type ?? []);
+  if (request.accepts(types) === false) throw new ServiceError('not_acceptable', `The response has the content-type ${types.join(', ')}`);
+  const text = await readText(request, rule.type);
+  if (text === undefined) throw new ServiceError('bad_request', `Expected a body of content-type ${rule.type}`);
+  return text;
 }
 
 /** Reads only join traces: pages and probes poll. Requests without a valid token are not traced, so that no client fills the queue. */

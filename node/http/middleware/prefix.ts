@@ -1,11 +1,5 @@
 // Path prefix of SVC_HOST: every route is also served under it.
 
-/** The path of `host[:port][/path]` without a trailing slash; '' if it has none. */
-export function pathPrefixOfHost(host: string): string {
-  const slash = host.indexOf('/');
-  return slash < 0 ? '' : host.slice(slash).replace(/\/+$/, '');
-}
-
 /** The URL of a request without `prefix`, if it starts with it. */
 export function stripPrefix(url: string, prefix: string): string {
   if (prefix === '' || !url.startsWith(prefix)) return url;

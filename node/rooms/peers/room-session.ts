@@ -44,6 +44,7 @@ export class RoomSession {
     this.media = room.media.openPeer(peerId, {
       layersChanged: (trackId, layers) => connection.send({ event: 'layersChanged', data: { trackId, layers } }),
       failed: options.failed,
+      ...(connection.transportChanged && { transportChanged: (state) => connection.transportChanged?.(state) }),
       firstFrame: options.firstFrame,
     });
     this.subscriptions = new Subscriptions({

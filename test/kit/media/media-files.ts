@@ -28,3 +28,43 @@ export function makeTone(path: string, frequency: number, seconds: number): Prom
   const source = `sine=frequency=${frequency}:sample_rate=48000:duration=${seconds}`;
   return makeFile(path, ['-f', 'lavfi', '-i', source, '-c:a', 'libopus', '-b:a', '64k', '-f', 'ogg']);
 }
+
+/** Green video of 320x180 at 15 frames per second with a moving box, and a tone in stereo. */
+const programme = {
+  seconds: 4,
+  video(): string[] {
+    const size = `s=320x180:r=15:d=${this.seconds}`;
+    const inputs = [`color=c=0x1EC81E:${size}`, `color=c=white:${size.replace('320', '40')}`].flatMap((source) => [
+      '-f',
+      'lavfi',
+      '-i',
+      source,
+    ]);
+    return [...inputs, '-filter_complex', '[0][1]overlay=x=mod(n*21\\,320):y=0:shortest=1', '-g', '15'];
+  },
+  audio(frequency: number): string[] {
+    return ['-f', 'lavfi', '-i', `sine=frequency=${frequency}:sample_rate=48000:duration=${this.seconds}`];
+  },
+  opus: ['-c:a', 'libopus', '-ac', '2', '-b:a', '64k'],
+};
+
+/** Encodes some seconds and repeats them for about a minute. */
+async function makeRepeated(path: string, args: readonly string[], format: readonly string[]): Promise<void> {
+  const once = `${path}.once`;
+  await makeFile(once, [...args, ...format]);
+  await makeFile(path, ['-stream_loop', String(60 / programme.seconds), '-i', once, '-c', 'copy', ...format]);
+}
+
+/** VP8 without audio (IVF), and Opus with one packet in each page (Ogg), of about a minute. */
+export async function makeTracks(video: string, audio: string, frequency: number): Promise<void> {
+  const vp8 = ['-c:v', 'libvpx', '-b:v', '200k', '-deadline', 'realtime', '-cpu-used', '8', '-auto-alt-ref', '0'];
+  await makeRepeated(video, [...programme.video(), ...vp8], ['-f', 'ivf']);
+  await makeRepeated(audio, [...programme.audio(frequency), ...programme.opus], ['-page_duration', '20000', '-f', 'ogg']);
+}
+
+/** H.264 of this profile without B frames, and Opus: an MPEG transport stream of about a minute. */
+export async function makeProgramme(path: string, profile: string, frequency: number): Promise<void> {
+  const h264 = ['-c:v', 'libx264', '-profile:v', profile, '-pix_fmt', 'yuv420p', '-preset', 'ultrafast', '-bf', '0'];
+  const inputs = [...programme.audio(frequency), ...programme.video().map((arg) => arg.replace('[0][1]', '[1][2]'))];
+  await makeRepeated(path, [...inputs, ...h264, ...programme.opus], ['-f', 'mpegts']);
+}

@@ -66,8 +66,8 @@ test('files that create network devices or cluster nodes, or kill media workers,
 test('the files that a layer names exist', () => {
   for (const layer of [...layers, endToEnd]) {
     const files = jobsOf([{ layer, files: testFiles(join(tests, layer.name), []) }]).map(({ name }) => name);
-    const { heavy = {}, light = {}, first = [], goClient = [] } = layer;
-    const named = [...Object.keys(heavy), ...Object.keys(light), ...first, ...goClient].map((file) => `${layer.name}/${file}`);
+    const { heavy = {}, light = {}, first = [], goPrograms = [] } = layer;
+    const named = [...Object.keys(heavy), ...Object.keys(light), ...first, ...goPrograms].map((file) => `${layer.name}/${file}`);
     assert.deepEqual(
       named.filter((name) => !files.includes(name)),
       [],

@@ -26,10 +26,20 @@ test('every route that needs a token responds 401 without one and with a wrong o
   }
 });
 
-test('only probes, documents and the console session need no token', async (context) => {
+test('only probes, documents, the console session and addresses without content need no token', async (context) => {
   const { url } = await startServer(context);
   const open = routes.filter(({ auth }) => auth === 'none').map(({ path }) => path);
-  assert.deepEqual(open, ['/livez', '/readyz', '/console/session', '/openapi.json', '/asyncapi.json', '/schemas/events.json', '/docs']);
+  const empty = ['/whip/{roomId}', '/whip/{roomId}/{sessionId}'];
+  assert.deepEqual(open, [
+    ...empty,
+    '/livez',
+    '/readyz',
+    '/console/session',
+    '/openapi.json',
+    '/asyncapi.json',
+    '/schemas/events.json',
+    '/docs',
+  ]);
   for (const path of open) assert.notEqual((await apiClient(url).get(path)).status, 401, path);
 });
 

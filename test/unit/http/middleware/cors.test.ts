@@ -15,12 +15,12 @@ test('by default any origin is allowed, and a preflight needs no token', async (
   assert.equal(status, 204);
   assert.equal(headers.get('access-control-allow-origin'), '*');
   assert.equal(headers.get('access-control-allow-methods'), 'GET, HEAD, PATCH, DELETE, OPTIONS');
-  assert.equal(headers.get('access-control-allow-headers'), 'authorization, content-type, x-request-id');
+  assert.equal(headers.get('access-control-allow-headers'), 'authorization, content-type, if-match, x-request-id');
   assert.equal(headers.get('access-control-max-age'), '600');
   const refused = await fetch(`${url}/room`, { headers: { origin: 'https://app.test' } });
   assert.equal(refused.status, 401);
   assert.equal(refused.headers.get('access-control-allow-origin'), '*');
-  assert.equal(refused.headers.get('access-control-expose-headers'), 'x-request-id, retry-after');
+  assert.equal(refused.headers.get('access-control-expose-headers'), 'x-request-id, retry-after, location, etag, link, accept-patch');
 });
 
 test('a list of origins allows only those, and takes effect with the next request', async (context) => {

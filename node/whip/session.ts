@@ -1,0 +1,146 @@
+// WHIP session: the connection of a peer that publishes with an encoder. Its media transport shows whether the encoder is still there.
+import { randomBytes } from 'node:crypto';
+import { ServiceError } from '../../api/errors.ts';
+import { transportOptionsSchema } from '../../api/media-objects.ts';
+import type { IceRestart } from '../../api/operations/whip-session.ts';
+import type { Log } from '../common/log.ts';
+import { Timer } from '../common/timer.ts';
+import type { CloseReason, PeerConnection, TransportState } from '../rooms/interfaces.ts';
+import type { Peer } from '../rooms/peers/peer.ts';
+import type { RoomSession } from '../rooms/peers/room-session.ts';
+import { type MediaAnswer, type TransportOptions, writeAnswer, writeIceFragment } from '../sdp/answer.ts';
+import type { RtpParameters } from '../sdp/codecs.ts';
+import { parseIceFragment } from '../sdp/ice-fragment.ts';
+import type { IceCredentials, MediaSection, Offer } from '../sdp/offer.ts';
+
+/** Timeout from the answer to an encrypted connection, in milliseconds. */
+const connectTimeoutMs = 30_000;
+/** Time without consent after which the media worker reports a lost connection (RFC 7675), in milliseconds. */
+const consentTimeoutMs = 30_000;
+
+export type WhipSessionOptions = {
+  log: Log;
+  /** How long a lost connection may return, in milliseconds. */
+  resumeWindow: () => number;
+  /** Called once when the session has ended, for any reason. */
+  ended: () => void;
+};
+/** A section of the offer, with what the room accepts of it. */
+export type Publication = { section: MediaSection; parameters: RtpParameters };
+type Negotiated = { room: RoomSession; transport: TransportOptions; client: IceCredentials; tagged: MediaSection };
+
+export class WhipSession implements PeerConnection {
+  readonly id = randomBytes(16).toString('hex');
+  readonly peer: Peer;
+  readonly #options: WhipSessionOptions;
+  #negotiated: Negotiated | undefined;
+  #timer: Timer | undefined;
+  #ended = false;
+
+  constructor(peer: Peer, options: WhipSessionOptions) {
+    this.peer = peer;
+    this.#options = options;
+  }
+
+  /** Names the current ICE session; empty before the answer. */
+  get etag(): string {
+    return `"${this.#negotiated?.transport.iceParameters.usernameFragment ?? ''}"`;
+  }
+
+  /**
+   * Connects the peer, publishes its tracks and answers the offer. If that fails, the session ends.
+   * @throws ServiceError of the room; `conflict` if the peer is connected, or a later offer replaced this one
+   */
+  async start(offer: Offer, publications: readonly Publication[]): Promise<string> {
+    try {
+      this.peer.connect(this);
+    } catch (error) {
+      this.#finish();
+      throw error;
+    }
+    try {
+      return await this.#negotiate(this.peer.session, offer, publications);
+    } catch (error) {
+      const replaced = this.#ended;
+      this.end('failed to start');
+      throw replaced ? new ServiceError('conflict', `The session of peer ${this.peer.id} ended while it started`, { cause: error }) : error;
+    }
+  }
+
+  /**
+   * New candidates of the client (null), or an ICE restart.
+   * @param ifMatch the header: the ICE session that the client knows, or any
+   * @throws ServiceError `precondition_required`, `precondition_failed`, `offer_rejected`
+   */
+  async updateIce(text: string, ifMatch: string | undefined): Promise<IceRestart> {
+    if (ifMatch === undefined) throw new ServiceError('precondition_required', 'The request needs the header if-match');
+    // RFC 9725 quotes the asterisk, RFC 9110 does not.
+    const any = ifMatch === '*' || ifMatch === '"*"';
+    if (!any && ifMatch !== this.etag) throw new ServiceError('precondition_failed', 'The header if-match names an earlier ICE session');
+    const client = parseIceFragment(text);
+    const negotiated = this.#negotiated;
+    if (!negotiated) throw new ServiceError('conflict', 'The session is still starting');
+    if (client.usernameFragment === negotiated.client.usernameFragment) return null;
+    const { room, transport, tagged } = negotiated;
+    const ice = await room.media.restartIce(transport.id);
+    const iceParameters = { ...transport.iceParameters, ...transportOptionsSchema.shape.iceParameters.parse(ice) };
+    this.#negotiated = { ...negotiated, client, transport: { ...transport, iceParameters } };
+    return { fragment: writeIceFragment(tagged, iceParameters, transport), etag: this.etag };
+  }
+
+  /** Ends the session: the peer is disconnected. `since`: milliseconds since its connection was lost. Idempotent. */
+  end(reason: string, since = 0): void {
+    if (!this.#finish()) return;
+    this.#options.log.info({ reason }, 'whip session ended');
+    this.peer.disconnect(since);
+  }
+
+  /** There is no channel for events of the room. */
+  send(): void {}
+
+  pongTimeoutChanged(): void {}
+
+  transportChanged = (state: TransportState): void => {
+    if (this.#ended) return;
+    this.#timer?.stop();
+    if (state === 'closed') this.end('closed by the encoder');
+    if (state !== 'lost') return;
+    const window = this.peer.timeout.resumeWindow(this.#options.resumeWindow(), consentTimeoutMs);
+    this.#timer = new Timer(window, () => this.end('connection lost', consentTimeoutMs + window));
+  };
+
+  /** The room closes the connection; its media end with the peer. */
+  close(reason: CloseReason): void {
+    if (this.#finish()) this.#options.log.info({ reason }, 'whip session closed');
+  }
+
+  /** @returns false if the session has already ended */
+  #finish(): boolean {
+    if (this.#ended) return false;
+    this.#ended = true;
+    this.#timer?.stop();
+    this.#options.ended();
+    return true;
+  }
+
+  /** The session of the room is passed, because the peer may have another one after an await. */
+  async #negotiate(room: RoomSession, offer: Offer, publications: readonly Publication[]): Promise<string> {
+    const transport = transportOptionsSchema.parse(await room.createTransport('send', { sctp: false }));
+    await room.media.connectTransport(transport.id, offer.dtls);
+    const sections: MediaAnswer[] = [];
+    const counts = { audio: 0, video: 0 };
+    for (const { section, parameters } of publications) {
+      const { kind, mid, rids } = section;
+      // The same key in the next session, so that a mute of the server outlives a reconnect of the encoder.
+      counts[kind] += 1;
+      const key = `whip-${kind}-${counts[kind]}`;
+      await room.publications.publish({ transportId: transport.id, key, kind, rtpParameters: parameters, paused: false });
+      sections.push({ kind, mid, direction: 'recvonly', parameters, rids });
+    }
+    const [first] = publications;
+    if (this.#ended || !first) throw new ServiceError('conflict', 'The session has ended');
+    this.#negotiated = { room, transport, client: offer.ice, tagged: first.section };
+    this.#timer ??= new Timer(connectTimeoutMs, () => this.end('connection timeout'));
+    return writeAnswer({ offer, transport, sections, sessionId: randomBytes(8).readBigUInt64BE() >> 1n });
+  }
+}

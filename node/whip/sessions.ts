@@ -1,0 +1,133 @@
+// WHIP sessions of a node: authenticates encoders, starts a session for each offer, and finds sessions by id.
+import { ServiceError } from '../../api/errors.ts';
+import { rtpCapabilitiesSchema } from '../../api/media-objects.ts';
+import { type IceRestart, type IceServerLink, type StartedSession, whipPath } from '../../api/operations/whip-session.ts';
+import type { Log } from '../common/log.ts';
+import { TokenBucket } from '../common/token-bucket.ts';
+import type { Peer } from '../rooms/peers/peer.ts';
+import { offerRejected } from '../sdp/description.ts';
+import { type MediaSection, type Offer, parseOffer } from '../sdp/offer.ts';
+import { producerParameters } from '../sdp/producer-parameters.ts';
+import { type Publication, WhipSession } from './session.ts';
+
+/** Units per second that requests of one peer may cost, and the burst in seconds. */
+const workRate = 5;
+const burstSeconds = 12;
+/** Of an offer, which creates media and notifies peers, and of an update of ICE. */
+const offerCost = 10;
+const updateCost = 1;
+
+export type WhipSessionsOptions = {
+  log: Log;
+  /** The peer of a token for the room. @throws ServiceError */
+  authenticate: (token: string, roomId: string) => Promise<Peer>;
+  iceServers: (peer: Peer) => readonly Record<string, unknown>[];
+  /** Path of SVC_HOST, '' if it has none. */
+  pathPrefix: () => string;
+  /** How long a lost connection may return, in milliseconds. */
+  resumeWindow: () => number;
+  /** True if requests have a rate limit. */
+  limited: () => boolean;
+  /** Monotonic clock in milliseconds. */
+  now?: () => number;
+};
+/** `room`: the room of the path. */
+export type WhipRequest = { roomId: string; token: string };
+
+export class WhipSessions {
+  readonly #options: WhipSessionsOptions;
+  readonly #sessions = new Map<string, WhipSession>();
+  readonly #byPeer = new Map<Peer, WhipSession>();
+  /** Request budget of each peer. It outlives the sessions. */
+  readonly #work = new WeakMap<Peer, TokenBucket>();
+  #closed = false;
+
+  constructor(options: WhipSessionsOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#sessions.size;
+  }
+
+  /** @throws ServiceError of the token, the offer and the room; `conflict` if the peer is connected over its websocket */
+  async start({ roomId, token }: WhipRequest, sdp: string): Promise<StartedSession> {
+    const peer = await this.#options.authenticate(token, roomId);
+    this.#pay(peer, offerCost);
+    const offer = parseOffer(sdp);
+    const sections = sendingSections(offer);
+    const { rtpCapabilities } = await peer.welcome();
+    const capabilities = rtpCapabilitiesSchema.parse(rtpCapabilities);
+    const publications = sections.map((section): Publication => ({ section, parameters: producerParameters(section, capabilities) }));
+    if (this.#closed) throw new ServiceError('unavailable', 'This node is shutting down');
+    const session = this.#open(peer);
+    const answer = await session.start(offer, publications);
+    const location = `${this.#options.pathPrefix()}${whipPath(roomId)}/${session.id}`;
+    return { answer, location, etag: session.etag, iceServers: this.#options.iceServers(peer).flatMap(linksOf) };
+  }
+
+  /** @throws ServiceError of the token and of the fragment; `not_found` */
+  async updateIce(request: WhipRequest, sessionId: string, fragment: string, ifMatch: string | undefined): Promise<IceRestart> {
+    const session = await this.#find(request, sessionId);
+    this.#pay(session.peer, updateCost);
+    return session.updateIce(fragment, ifMatch);
+  }
+
+  /** @throws ServiceError of the token; `not_found` */
+  async end(request: WhipRequest, sessionId: string): Promise<void> {
+    (await this.#find(request, sessionId)).end('ended by the encoder');
+  }
+
+  /** Ends every session. Idempotent. */
+  close(): void {
+    this.#closed = true;
+    for (const session of [...this.#sessions.values()]) session.end('shutdown');
+  }
+
+  /** An encoder that lost its connection offers again, often before the loss is noticed here: the later offer wins. */
+  #open(peer: Peer): WhipSession {
+    this.#byPeer.get(peer)?.end('replaced');
+    const session: WhipSession = new WhipSession(peer, {
+      log: this.#options.log.child({ room: peer.roomId, peer: peer.id }),
+      resumeWindow: this.#options.resumeWindow,
+      ended: () => {
+        this.#sessions.delete(session.id);
+        if (this.#byPeer.get(peer) === session) this.#byPeer.delete(peer);
+      },
+    });
+    this.#sessions.set(session.id, session);
+    this.#byPeer.set(peer, session);
+    return session;
+  }
+
+  async #find({ roomId, token }: WhipRequest, sessionId: string): Promise<WhipSession> {
+    const peer = await this.#options.authenticate(token, roomId);
+    const session = this.#sessions.get(sessionId);
+    if (session?.peer === peer) return session;
+    throw new ServiceError('not_found', `Session ${sessionId} does not exist`);
+  }
+
+  #pay(peer: Peer, cost: number): void {
+    const { limited, now } = this.#options;
+    const work = this.#work.get(peer) ?? new TokenBucket(() => (limited() ? workRate : null), burstSeconds, now);
+    this.#work.set(peer, work);
+    if (!work.take(cost)) throw new ServiceError('too_many_requests', 'Too many requests', { retryAfter: work.waitFor(cost) / 1_000 });
+  }
+}
+
+/** The sections of an offer that only sends. RFC 9725, section 4.4.3: all or none. @throws ServiceError `offer_rejected` */
+function sendingSections({ sections }: Offer): MediaSection[] {
+  return sections.map((section) => {
+    if (section.kind === 'application') throw offerRejected(`Section ${section.mid} offers data channels, which WHIP does not have`);
+    if (section.direction === 'sendonly' || section.direction === 'sendrecv') return section;
+    throw offerRejected(`Section ${section.mid} does not send`);
+  });
+}
+
+/** Header values have printable ASCII characters only. */
+function linksOf({ urls, username, credential }: Record<string, unknown>): IceServerLink[] {
+  const isText = (value: unknown): value is string => typeof value === 'string' && /^[\x20-\x7e]*$/.test(value);
+  if (username !== undefined && !(isText(username) && isText(credential))) return [];
+  const account = isText(username) && isText(credential) ? { username, credential } : {};
+  return [urls].flat().flatMap((url) => (isText(url) && !/[<> ]/.test(url) ? [{ url, ...account }] : []));
+}

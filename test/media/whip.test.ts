@@ -1,0 +1,271 @@
+// WHIP: encoders publish to rooms of any node, their peers are peers like any others, and requests follow RFC 9725.
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { reportSchema } from '../../api/recording-report.ts';
+import { goWhip } from '../../tools/test-runner/go-programs.mjs';
+import type { ApiClient } from '../kit/answers/api-client.ts';
+import { eventually } from '../kit/eventually.ts';
+import { makeProgramme, makeTracks } from '../kit/media/media-files.ts';
+import { assertColor, assertNear, audioSamples, colors, decode, recordedBytes } from '../kit/media/recorded-file.ts';
+import { obs } from '../kit/media/sdp-offers.ts';
+import { addComponent, green } from '../kit/media/sources.ts';
+import { watchEvents } from '../kit/network/room-sockets.ts';
+import { startNodePair } from '../kit/processes/node-pair.ts';
+import { makeResources } from '../kit/processes/resources-folder.ts';
+import { type StartedNode, startNode } from '../kit/processes/start-node.ts';
+
+const encoder = join(import.meta.dirname, '../kit/media/whip-muxer.ts');
+const fragmentType = 'application/trickle-ice-sdpfrag';
+
+async function addPeer(api: ApiClient, options: object = {}): Promise<{ id: string; token: string }> {
+  const { status, body } = await api.post('/room/r/peer', { type: 'webrtc', ...options });
+  assert.equal(status, 201, JSON.stringify(body));
+  return { id: body.data.peer.id, token: body.data.token };
+}
+
+/** An encoder; `signal` makes it end its session and exit. */
+function startProgram(t: TestContext, program: string, args: readonly string[], signal: NodeJS.Signals, env = process.env) {
+  const child: ChildProcess = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const ended = once(child, 'close').then(([code]) => code as number | null);
+  t.after(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  const stop = async () => {
+    child.kill(signal);
+    assert.equal(await ended, 0, output);
+  };
+  return { stop, output: () => output };
+}
+
+test('FFmpeg publishes through a node that does not own the room, and its peer is recorded, shown, muted and disconnected like others', async (t) => {
+  const resources = await makeResources(t);
+  const file = join(resources, 'programme.ts');
+  await makeProgramme(file, 'high', 660);
+  const { owner, nonOwner, api } = await startNodePair(t, {
+    both: { SVC_COMPONENTS_USED: 'recording' },
+    owner: { SVC_RESOURCES_BASE_PATH: resources },
+  });
+  await owner.node.parts.rooms.createRoom({ roomId: 'r' });
+  const recorder = await addComponent(api, 'recording');
+  const { id, token } = await addPeer(api, { metadata: { name: 'Studio' } });
+  const events = await watchEvents(t, nonOwner);
+  const { stop, output } = startProgram(t, process.execPath, [encoder, file, `${nonOwner.url}/whip/r`, token], 'SIGTERM');
+  const peerOf = async () => (await api.get(`/room/r/peer/${id}`)).body.data.peer;
+  const both = async () => (await peerOf()).tracks.length === 2;
+  await eventually('FFmpeg publishes', both).catch((error) => assert.fail(`${error}\n${output()}`));
+  const { status, tracks } = await peerOf();
+  assert.equal(status, 'connected');
+  assert.deepEqual(tracks.map(({ encoding }: { encoding: string }) => encoding).sort(), ['h264', 'opus']);
+  await eventually('some seconds are recorded', async () => (await recordedBytes(resources, '.mkv')) > 15_000);
+  const [{ up, published }] = (await api.get('/room/r/stats')).body.data.peers;
+  assert.deepEqual([up.state, published.map(({ kind }: { kind: string }) => kind)], ['connected', ['audio', 'video']]);
+
+  const [video] = tracks.filter(({ type }: { type: string }) => type === 'video');
+  assert.equal((await api.post(`/room/r/track/${video.id}/mute`)).status, 204);
+  assert.equal((await peerOf()).tracks.find((track: { id: string }) => track.id === video.id).muted, true);
+  assert.equal((await api.delete(`/room/r/component/${recorder}`)).status, 204);
+  await stop();
+  await eventually('the peer is disconnected', async () => (await peerOf()).status === 'disconnected');
+  for (const type of ['PeerConnected', 'TrackAdded', 'PeerDisconnected'])
+    await events.waitFor('roomEvent', (event) => event.type === type && event.peerId === id);
+
+  await assertRecorded(api, resources);
+});
+
+test('Pion publishes VP8 and Opus, and its session ends with the program', async (t) => {
+  const resources = await makeResources(t);
+  const [video, audio] = [join(resources, 'video.ivf'), join(resources, 'audio.ogg')];
+  await makeTracks(video, audio, 660);
+  const { api, url } = await startNode(t, { SVC_COMPONENTS_USED: 'recording', SVC_RESOURCES_BASE_PATH: resources });
+  await api.post('/room', { roomId: 'r' });
+  const recorder = await addComponent(api, 'recording');
+  const { id, token } = await addPeer(api);
+  const args = ['-url', `${url}/whip/r`, '-video', video, '-audio', audio];
+  const pion = startProgram(t, goWhip, args, 'SIGINT', { ...process.env, WHIP_TOKEN: token });
+  await eventually('some seconds are recorded', async () => (await recordedBytes(resources, '.webm')) > 40_000).catch((error) =>
+    assert.fail(`${error}\n${pion.output()}`),
+  );
+  assert.equal((await api.delete(`/room/r/component/${recorder}`)).status, 204);
+  await pion.stop();
+  assert.equal((await api.get(`/room/r/peer/${id}`)).body.data.peer.status, 'disconnected');
+  await assertRecorded(api, resources);
+});
+
+/** The only recording has green video with a moving box, and a tone of 660 Hz. */
+async function assertRecorded(api: ApiClient, resources: string): Promise<void> {
+  const [recording = ''] = (await api.get('/recording')).body.data as string[];
+  const report = reportSchema.parse((await api.get(`/recording/${recording}`)).body);
+  const pathOf = (kind: 'audio' | 'video') =>
+    join(resources, 'recordings', recording, report.tracks.find(({ type }) => type === kind)?.file ?? assert.fail(`no ${kind}`));
+  const frames = await colors(pathOf('video'));
+  assert.ok(frames.length > 20, `${frames.length} frames`);
+  for (const frame of frames) assertColor(frame, green);
+  assert.ok((await movingFrames(pathOf('video'))) > 0.9, 'the box moves in almost every frame');
+  assertNear((await audioSamples(pathOf('audio'))).frequency, 660, 5, 'the tone');
+}
+
+/** The part of the frames that differ from the frame before. */
+async function movingFrames(path: string): Promise<number> {
+  const width = 64;
+  const pixels = await decode(path, [
+    '-vf',
+    `scale=${width}:1:flags=area`,
+    '-pix_fmt',
+    'gray',
+    '-vsync',
+    'passthrough',
+    '-f',
+    'rawvideo',
+    '-',
+  ]);
+  const frames = Array.from({ length: pixels.length / width }, (_, index) => pixels.subarray(index * width, (index + 1) * width));
+  const moved = frames.filter((frame, index) => index > 0 && !frame.equals(frames[index - 1] as Buffer));
+  return moved.length / (frames.length - 1);
+}
+
+type Sent = { token?: string | undefined; body?: string; headers?: Record<string, string> };
+
+/** Requests as an encoder sends them. */
+function encoderOf({ url }: StartedNode) {
+  return async (method: string, path: string, { token, body, headers = {} }: Sent = {}) => {
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: { ...(token !== undefined && { authorization: `Bearer ${token}` }), ...headers },
+      ...(body !== undefined && { body }),
+    });
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  };
+}
+
+const offer = (text = obs): Sent => ({ body: text, headers: { 'content-type': 'application/sdp' } });
+
+test('an offer of OBS is answered, its ICE session restarts, and DELETE ends it', async (t) => {
+  const turn = [{ urls: ['stun:stun.example.net', 'turn:turn.example.net?transport=udp'], username: 'a"b', credential: 'c' }];
+  const node = await startNode(t, { SVC_ICE_SERVERS: JSON.stringify(turn), SVC_CORS_ORIGINS: 'https://studio.example' });
+  const { api } = node;
+  const request = encoderOf(node);
+  await api.post('/room', { roomId: 'r' });
+  const { id, token } = await addPeer(api);
+  const origin = { origin: 'https://studio.example' };
+  const { body, headers } = offer();
+  const started = await request('POST', '/whip/r', { token, body: body ?? '', headers: { ...headers, ...origin } });
+  assert.equal(started.status, 201, started.text);
+  assert.equal(started.headers.get('content-type'), 'application/sdp');
+  assert.equal(started.headers.get('accept-patch'), fragmentType);
+  assert.match(started.headers.get('access-control-expose-headers') ?? '', /location, etag, link/);
+  assert.equal(
+    started.headers.get('link'),
+    '<stun:stun.example.net>; rel="ice-server"; username="a\\"b"; credential="c"; credential-type="password", <turn:turn.example.net?transport=udp>; rel="ice-server"; username="a\\"b"; credential="c"; credential-type="password"',
+  );
+  assert.match(started.text, /^a=recvonly\r\n/m);
+  assert.match(started.text, /^a=candidate:\S+ 1 udp \d+ 127\.0\.0\.1 \d+ typ host/m);
+  const location = started.headers.get('location') ?? '';
+  assert.match(location, /^\/whip\/r\/[0-9a-f]{32}$/);
+  const etag = started.headers.get('etag') ?? '';
+  const peer = (await api.get(`/room/r/peer/${id}`)).body.data.peer;
+  assert.deepEqual([peer.status, peer.tracks.length], ['connected', 2]);
+
+  const known =
+    'a=ice-ufrag:Yn6B\r\na=ice-pwd:uDYUoAhvMh+6bAZ4bLPf7H\r\nm=audio 9 UDP/TLS/RTP/SAVPF 0\r\na=mid:0\r\na=end-of-candidates\r\n';
+  const fresh = known.replace('Yn6B', 'NewU').replace('uDYU', 'NewP');
+  const patch = (text: string, ifMatch?: string, type = fragmentType) =>
+    request('PATCH', location, {
+      token,
+      body: text,
+      headers: { 'content-type': type, ...(ifMatch !== undefined && { 'if-match': ifMatch }) },
+    });
+  assert.equal((await patch(known)).status, 428);
+  assert.equal((await patch(known, '"other"')).status, 412);
+  assert.equal((await patch(known, etag, 'application/sdp')).status, 415);
+  assert.equal((await patch('a=mid:0\r\n', etag)).status, 422);
+  const trickled = await patch(known, etag);
+  assert.deepEqual([trickled.status, trickled.headers.get('etag')], [204, null]);
+  const restarted = await patch(fresh, '*');
+  assert.deepEqual([restarted.status, restarted.headers.get('content-type')], [200, fragmentType]);
+  assert.notEqual(restarted.headers.get('etag'), etag);
+  assert.match(restarted.text, /^a=ice-ufrag:\S+\r\na=ice-pwd:\S+\r\na=candidate:/m);
+  assert.equal((await patch(fresh, etag)).status, 412);
+  assert.equal((await patch(fresh, restarted.headers.get('etag') ?? '')).status, 204);
+
+  const other = await addPeer(api);
+  for (const [method, expected] of [
+    ['PATCH', 404],
+    ['DELETE', 404],
+  ] as const)
+    assert.equal(
+      (
+        await request(method, location, {
+          token: other.token,
+          ...(method === 'PATCH' && { body: known, headers: { 'content-type': fragmentType } }),
+        })
+      ).status,
+      expected,
+      method,
+    );
+  assert.equal((await request('DELETE', location)).status, 401);
+  assert.equal((await request('DELETE', location, { token })).status, 200);
+  assert.equal((await request('DELETE', location, { token })).status, 404);
+  assert.equal((await api.get(`/room/r/peer/${id}`)).body.data.peer.status, 'disconnected');
+});
+
+test('requests that RFC 9725 does not allow are rejected with one message, and change nothing', async (t) => {
+  const node = await startNode(t);
+  const { api } = node;
+  const request = encoderOf(node);
+  await api.post('/room', { roomId: 'r', videoCodec: 'vp8' });
+  await api.post('/room', { roomId: 'other' });
+  const { id, token } = await addPeer(api);
+  const listener = await addPeer(api, { options: { permissions: { publish: ['audio'] } } });
+  const { token: gone, id: goneId } = await addPeer(api);
+  await api.delete(`/room/r/peer/${goneId}`);
+  const vp8 = obs.replace('H264/90000', 'VP8/90000').replace(/a=fmtp:96.*\r\n/, '');
+  const cases: [name: string, path: string, sent: Sent, status: number, code: string][] = [
+    ['no token', '/whip/r', offer(vp8), 401, 'missing_token'],
+    ['a forged token', '/whip/r', { ...offer(vp8), token: `${token}x` }, 401, 'invalid_token'],
+    ['an API token', '/whip/r', { ...offer(vp8), token: node.token }, 401, 'invalid_token'],
+    ['a token of another room', '/whip/other', { ...offer(vp8), token }, 403, 'forbidden'],
+    ['a removed peer', '/whip/r', { ...offer(vp8), token: gone }, 404, 'peer_not_found'],
+    ['a peer that may not publish video', '/whip/r', { ...offer(vp8), token: listener.token }, 403, 'forbidden'],
+    ['JSON', '/whip/r', { token, body: '{}', headers: { 'content-type': 'application/json' } }, 415, 'unsupported_media_type'],
+    ['no body', '/whip/r', { token, headers: { 'content-type': 'application/sdp' } }, 400, 'bad_request'],
+    ['a body of 65 KiB', '/whip/r', { token, ...offer(`${vp8}${'a=x\r\n'.repeat(14_000)}`) }, 413, 'too_large'],
+    ['another response type', '/whip/r', { token, body: vp8, headers: { ...offer().headers, accept: 'text/html' } }, 406, 'not_acceptable'],
+    ['a codec that the room does not forward', '/whip/r', { token, ...offer() }, 422, 'offer_rejected'],
+    ['no SDP', '/whip/r', { token, ...offer('hello') }, 422, 'offer_rejected'],
+    ['a section that receives', '/whip/r', { token, ...offer(vp8.replace('a=sendonly', 'a=recvonly')) }, 422, 'offer_rejected'],
+    ['an unknown session', '/whip/r/none', { token }, 405, 'method_not_allowed'],
+  ];
+  for (const [name, path, sent, status, code] of cases) {
+    const answer = await request('POST', path, sent);
+    const { errors, code: given } = JSON.parse(answer.text);
+    assert.deepEqual([answer.status, given], [status, code], `${name}: ${answer.text}`);
+    assert.match(errors, /^[A-Z][^\n]+$/, name);
+    if (status === 401) assert.match(answer.headers.get('www-authenticate') ?? '', /^Bearer/, name);
+  }
+  for (const { status, tracks } of (await api.get('/room/r')).body.data.peers) assert.deepEqual([status, tracks], ['disconnected', []]);
+
+  const options = await request('OPTIONS', '/whip/r');
+  assert.deepEqual([options.status, options.headers.get('accept-post')], [200, 'application/sdp']);
+  assert.equal((await request('OPTIONS', '/whip/r/none')).headers.get('accept-patch'), fragmentType);
+  assert.equal((await request('GET', '/whip/r')).status, 204);
+  assert.equal((await request('PUT', '/whip/r', { token, body: 'x' })).status, 405);
+
+  // The later offer of an encoder replaces its session; a peer that joined over its websocket is protected.
+  const first = await request('POST', '/whip/r', { token, ...offer(vp8) });
+  const second = await request('POST', '/whip/r', { token, ...offer(vp8) });
+  assert.deepEqual([first.status, second.status], [201, 201], second.text);
+  assert.equal((await request('DELETE', first.headers.get('location') ?? '', { token })).status, 404);
+  assert.equal((await api.get(`/room/r/peer/${id}`)).body.data.peer.tracks.length, 2);
+  await api.delete(`/room/r/peer/${id}`);
+  assert.equal((await request('DELETE', second.headers.get('location') ?? '', { token })).status, 404);
+});
