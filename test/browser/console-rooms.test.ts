@@ -163,6 +163,12 @@ test('the rooms page is usable with the keyboard alone', async (t) => {
   await tabTo(page, 'invite');
   await page.keyboard.press('Enter');
   await eventuallyIn(page, `document.querySelector('${byId('invite-link')}')?.value.includes('#/join?')`);
+  await tabTo(page, 'publish-with-obs');
+  await page.keyboard.press('Enter');
+  assert.equal(await page.inputValue(byId('whip-url')), `${node.url}/whip/by-keys`);
+  const token = await page.inputValue(byId('whip-token'));
+  assert.ok((await page.inputValue(byId('invite-link'))).includes(`token=${token}`), 'an encoder is the peer of the link');
+  await tabTo(page, 'whip-token');
   await page.keyboard.press('Escape');
   await page.waitForSelector('dialog', { state: 'detached' });
   assert.equal(await focused(), 'invite', 'the focus returns to the button');
@@ -192,6 +198,8 @@ test('every page fits a phone of 360 pixels without horizontal scrolling, in lig
     await page.click(byId('invite'));
     await page.waitForSelector(byId('invite-link'));
     assert.equal(await overflow(page), 0, 'invite');
+    await page.click(byId('publish-with-obs'));
+    assert.equal(await overflow(page), 0, 'publish with OBS');
     await page.click(byId('invite-close'));
     await page.click(byId('open-room'));
     await page.waitForSelector(byId('tile-video'));

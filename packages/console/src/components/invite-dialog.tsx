@@ -1,15 +1,17 @@
-// Invite dialog: creates a link for one guest.
+// Invite dialog: creates a link for one guest, or URL and token for an encoder in its place.
 
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { operationRequest } from '../api/operation-request.ts';
 import { type Api, errorMessage } from '../api/rest.ts';
 import { guestAddress } from '../router.ts';
 import { CopyCurl } from './copy-curl.tsx';
+import { CopyField } from './copy-field.tsx';
 import { Dialog } from './dialog.tsx';
 import { FormProblem } from './page-title.tsx';
 
 export function InviteDialog({ api, roomId, onClose }: { api: Api; roomId: string; onClose: () => void }) {
   const [link, setLink] = useState<string>();
+  const [token, setToken] = useState<string>();
   const [problem, setProblem] = useState<string>();
   const [copied, setCopied] = useState(false);
   const field = useRef<HTMLInputElement>(null);
@@ -20,8 +22,9 @@ export function InviteDialog({ api, roomId, onClose }: { api: Api; roomId: strin
     setProblem(undefined);
     setCopied(false);
     try {
-      const { token, url } = await api.addPeer(roomId);
-      setLink(guestAddress({ roomId, token, url }, api.base));
+      const peer = await api.addPeer(roomId);
+      setLink(guestAddress({ roomId, token: peer.token, url: peer.url }, api.base));
+      setToken(peer.token);
     } catch (error) {
       setProblem(errorMessage(error));
     }
@@ -60,6 +63,17 @@ export function InviteDialog({ api, roomId, onClose }: { api: Api; roomId: strin
           onFocus={(event) => event.target.select()}
         />
       </label>
+      {token !== undefined && (
+        <details className="dialog-details">
+          <summary data-testid="publish-with-obs">Publish with OBS instead</summary>
+          <p>
+            OBS, FFmpeg and other encoders publish with WHIP. In OBS: Settings, Stream, service WHIP. The token is that of the link: use one
+            of them.
+          </p>
+          <CopyField label="Server" value={new URL(`whip/${encodeURIComponent(roomId)}`, api.base).href} testId="whip-url" />
+          <CopyField label="Bearer token" value={token} testId="whip-token" />
+        </details>
+      )}
       <FormProblem problem={problem} />
       <p className="visually-hidden" aria-live="polite">
         {copied ? 'The link was copied.' : ''}
