@@ -23,7 +23,7 @@ export const errorCatalogue = {
   forbidden: {
     status: 403,
     retryable: false,
-    when: 'A viewer or peer token is for another room, the permissions of the peer do not allow the request, or another site requests what is reserved for the console.',
+    when: 'A viewer, peer or access token is for another room or has no grant for the request, the permissions of the peer do not allow it, or another site requests what is reserved for the console.',
   },
   read_only: { status: 403, retryable: false, when: 'The token is read-only.' },
   not_found: { status: 404, retryable: false, when: 'The path does not exist.' },

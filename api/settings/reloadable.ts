@@ -4,6 +4,7 @@ import { componentTypeNames } from '../component/types.ts';
 import { kube } from '../core/kube.ts';
 import { group, type SettingValues, setting } from '../core/setting.ts';
 import { maxTimeout, roomFields } from '../room.ts';
+import { accessKeys, accessKeysOf } from './access-keys.ts';
 import * as value from './values.ts';
 
 const apiToken = z.strictObject({
@@ -73,6 +74,12 @@ export const reloadableSettings = {
     value.listOf(value.secretText, 16, 'to be a list of keys').min(1, { error: 'to have at least one key' }),
     'Roots of all keys, separated by spaces, the same on every node: the first signs, all verify.',
     { derived: 'random: tokens are valid only on this node, until it ends', secret: true, fromSecret: true },
+  ),
+  accessKeys: setting(
+    'ACCESS_KEYS',
+    accessKeys,
+    'Keys of backends that sign access tokens, separated by spaces: `id=secret`. In a file: a list of `{id, secret}` or `{id, publicKey}`.',
+    { derived: 'none', secret: true, fromSecret: true, fromEnv: accessKeysOf },
   ),
   componentsUsed: setting('COMPONENTS_USED', componentTypes, `Component types that may be added: \`${componentTypeNames.join(' ')}\`.`, {
     derived: 'none',
@@ -156,6 +163,12 @@ export const reloadableSettings = {
       value.seconds(0, 86_400),
       'Seconds that a peer keeps its media after its socket is lost, before it counts as disconnected; at most the `peerDisconnectedTimeout` of its room.',
       { default: 10 },
+    ),
+    accessTokenMaxTtl: setting(
+      'ACCESS_TOKEN_MAX_TTL',
+      value.seconds(60, 31_536_000),
+      'Maximum seconds for which an access token may be valid; tokens that are valid for longer are rejected.',
+      { default: 86_400 },
     ),
     rawRecordingTtl: setting(
       'RAW_RECORDING_TTL',

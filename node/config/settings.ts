@@ -31,6 +31,7 @@ export function effectiveSettings({ apiTokens = [], apiReadTokens = [], s3, webh
     ...tree,
     apiTokens: [...apiTokens, ...apiReadTokens],
     secretKeys: tree.secretKeys ?? [],
+    accessKeys: tree.accessKeys ?? [],
     componentsUsed: unique(tree.componentsUsed),
     corsOrigins: need(tree.corsOrigins),
     iceServers: tree.iceServers ?? [],

@@ -1,6 +1,7 @@
 // Secrets of test nodes, and a log that is scanned for them while it is written.
 import { appendFileSync } from 'node:fs';
 import { pino } from 'pino';
+import { accessKeysOf } from '../../api/settings/access-keys.ts';
 import { type Log, requestIdMixin } from '../../node/common/log.ts';
 import type { Environment } from '../../node/env.ts';
 import { type Secret, SecretLeakScanner, secretsVariable } from '../../tools/test-runner/secret-leak-scan.mjs';
@@ -23,10 +24,11 @@ const running = new Set<SecretLeakScanner>();
 /** The secrets in an environment. */
 export function secretsOf(env: Environment): Secret[] {
   const plain = Object.entries(kinds).flatMap(([name, kind]) => (env[name] ?? '').split(' ').map((value) => ({ kind, value })));
+  const access = accessKeysOf(env.SVC_ACCESS_KEYS ?? '').map(({ secret }) => ({ kind: 'an access key', value: secret }));
   const urls = (env.SVC_WEBHOOK_URLS ?? '').split(' ').flatMap((text) => secretsOfUrl(text));
   const turn = [...(env.SVC_ICE_SERVERS ?? '').matchAll(/"credential":\s*"([^"]+)"/g)];
   const credentials = turn.map(([, value = '']) => ({ kind: 'a TURN credential', value }));
-  return [...plain, ...urls, ...credentials].filter(({ value }) => value.length >= minLength);
+  return [...plain, ...access, ...urls, ...credentials].filter(({ value }) => value.length >= minLength);
 }
 
 function secretsOfUrl(text: string): Secret[] {

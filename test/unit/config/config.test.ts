@@ -51,7 +51,7 @@ describe('loadConfig without variables', () => {
     );
     assert.match(config.resourcesBasePath, /\/svc_resources$/);
     assert.deepEqual(hot.current.apiTokens, [{ name: 'development', token: hot.developmentToken, scope: 'admin' }]);
-    assert.deepEqual(hot.current.timeouts, { peerResumeWindow: 10_000, rawRecordingTtl: null });
+    assert.deepEqual(hot.current.timeouts, { peerResumeWindow: 10_000, rawRecordingTtl: null, accessTokenMaxTtl: 86_400_000 });
     assert.deepEqual(hot.current.roomDefaults, { peerDisconnectedTimeout: 120, peerlessPurgeTimeout: null });
     assert.equal(hot.current.avMaxCpu, 1.5);
   });

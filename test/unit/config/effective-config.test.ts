@@ -83,6 +83,7 @@ test('no secret is shown', async () => {
     SVC_SERVER_API_TOKEN: `${seed()} ${seed()}`,
     SVC_SERVER_API_READ_TOKEN: seed(),
     SVC_SECRET_KEY_BASE: seed(),
+    SVC_ACCESS_KEYS: `backend=${seed()}`,
     SVC_DIST_COOKIE: seed(),
     SVC_ICE_SERVERS: JSON.stringify([{ urls: `turn:${seed()}.example`, username: seed(), credential: seed() }]),
     SVC_S3_ACCESS_KEY_ID: seed(),

@@ -83,6 +83,7 @@ function observe(hot: ReloadableConfig): { refused: () => Promise<string>; reloa
 describe('files', () => {
   it('set every setting in the units that the node uses', async () => {
     const secret = `whsec_${randomBytes(24).toString('base64')}`;
+    const accessSecret = randomBytes(24).toString('base64url');
     const hot = await load([
       await file(
         'all.yaml',
@@ -90,6 +91,7 @@ describe('files', () => {
 apiTokens: [{name: a, token: t1, scope: admin}, {name: b, token: t2, scope: read}]
 apiReadTokens: [{name: c, token: t3}]
 secretKeys: [k1, k2]
+accessKeys: [{id: key1, secret: ${accessSecret}}]
 componentsUsed: [hls, sip, hls]
 logLevel: debug
 corsOrigins: ['https://a.example']
@@ -97,7 +99,7 @@ iceServers: [{urls: ['stun:s.example:3478', 'turns:s.example?transport=tcp'], us
 allowPrivateAddresses: true
 webhooks: {urls: ['https://h.example/x'], secret: ${secret}, maxAge: 60, allowPrivate: false}
 limits: {maxRooms: 1, maxPeersPerRoom: 2, maxTracksPerPeer: 3, rateLimitApi: 4, rateLimitSocket: null, pendingMaxBytes: 6, dataMessageMaxBytes: 7}
-timeouts: {peerResumeWindow: 7, rawRecordingTtl: 8}
+timeouts: {peerResumeWindow: 7, rawRecordingTtl: 8, accessTokenMaxTtl: 600}
 roomDefaults: {peerDisconnectedTimeout: null, peerlessPurgeTimeout: 9}
 s3: {bucket: bbb, region: eu-1, endpoint: 'https://s3.example', accessKeyId: i, secretAccessKey: s, pathPrefix: p/q}
 webrtc: {maxIncomingBitrate: 10}
@@ -112,6 +114,7 @@ avMaxCpu: 0.25
         { name: 'c', token: 't3', scope: 'read' },
       ],
       secretKeys: ['k1', 'k2'],
+      accessKeys: [{ id: 'key1', secret: accessSecret }],
       componentsUsed: ['hls', 'sip'],
       logLevel: 'debug',
       corsOrigins: ['https://a.example'],
@@ -127,7 +130,7 @@ avMaxCpu: 0.25
         pendingMaxBytes: 6,
         dataMessageMaxBytes: 7,
       },
-      timeouts: { peerResumeWindow: 7000, rawRecordingTtl: 8000 },
+      timeouts: { peerResumeWindow: 7000, rawRecordingTtl: 8000, accessTokenMaxTtl: 600_000 },
       roomDefaults: { peerDisconnectedTimeout: null, peerlessPurgeTimeout: 9 },
       s3: { bucket: 'bbb', region: 'eu-1', endpoint: 'https://s3.example', accessKeyId: 'i', secretAccessKey: 's', pathPrefix: 'p/q' },
       webrtc: { maxIncomingBitrate: 10 },

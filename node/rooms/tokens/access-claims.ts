@@ -1,0 +1,131 @@
+// Access claims: the claims of an access token, which are those of LiveKit's, as the rights of a peer in a room.
+import { z } from 'zod';
+import { validationMessage } from '../../../api/derive/validation-messages.ts';
+import { ServiceError } from '../../../api/errors.ts';
+import { externalIdSchema, idSchema } from '../../../api/id.ts';
+import { type Metadata, metadataSchema } from '../../../api/json.ts';
+import type { Permissions } from '../../../api/peer.ts';
+import type { RoomOptions } from '../../../api/room.ts';
+import type { AccessKey } from '../../../api/settings/access-keys.ts';
+import type { Kind } from '../../../api/track.ts';
+
+/** What a valid access token allows: one peer in one room. */
+export type Access = {
+  /** Id of the access key that signed it. */
+  keyId: string;
+  roomId: string;
+  /** Name of the peer, chosen by the backend. */
+  identity: string;
+  metadata: Metadata | null;
+  attributes: Readonly<Record<string, string>>;
+  permissions: Permissions;
+  /** True if other peers must not see this one. */
+  hidden: boolean;
+  /** Options of the room if it may be created; undefined if it must exist. */
+  room: (RoomOptions & { roomId: string }) | undefined;
+  /** Milliseconds since 1970. `issuedAt` is 0 if the token does not tell. */
+  issuedAt: number;
+  expiresAt: number;
+};
+
+/** Seconds without a connected peer after which a created room ends, unless key or token set less. */
+const defaultPurgeTimeout = 300;
+
+/** Some signing libraries write null or an empty text for what is not set. */
+const optional = <Schema extends z.ZodType>(schema: Schema) => schema.nullish();
+const flag = optional(z.boolean());
+const limit = optional(z.int().min(0));
+
+const claimsSchema = z.object({
+  sub: externalIdSchema,
+  exp: z.number(),
+  nbf: optional(z.number()),
+  iat: optional(z.number()),
+  name: optional(z.string().max(256)),
+  metadata: optional(metadataSchema),
+  attributes: optional(z.record(z.string().max(128), z.string())),
+  video: z.object({
+    room: idSchema,
+    roomJoin: flag,
+    roomCreate: flag,
+    canPublish: flag,
+    canSubscribe: flag,
+    canPublishData: flag,
+    canPublishSources: optional(z.array(z.string().max(64)).max(16)),
+    hidden: flag,
+  }),
+  roomConfig: optional(z.object({ maxParticipants: limit, emptyTimeout: limit, departureTimeout: limit })),
+});
+type Claims = z.infer<typeof claimsSchema>;
+
+const kindOfSource: Readonly<Record<string, Kind>> = {
+  camera: 'video',
+  microphone: 'audio',
+  screen_share: 'video',
+  screen_share_audio: 'audio',
+};
+
+/** The rights of verified claims. @throws ServiceError `invalid_token`, `forbidden` */
+export function accessOf(payload: unknown, key: Omit<AccessKey, 'secret' | 'publicKey'>): Access {
+  const parsed = claimsSchema.safeParse(payload);
+  if (!parsed.success) throw new ServiceError('invalid_token', `Access token: ${validationMessage(parsed.error, payload, 'the claims')}`);
+  const claims = parsed.data;
+  const metadata = metadataOf(claims);
+  if (!metadataSchema.safeParse(metadata).success) throw new ServiceError('invalid_token', 'Access token: the metadata is too large');
+  const { sub: identity, exp, nbf, iat, video } = claims;
+  if (video.roomJoin !== true) throw new ServiceError('forbidden', 'The access token has no grant roomJoin');
+  if (!video.room.startsWith(key.roomPrefix ?? ''))
+    throw new ServiceError('forbidden', `The access key ${key.id} is valid for rooms with the prefix ${key.roomPrefix} only`);
+  return {
+    keyId: key.id,
+    roomId: video.room,
+    identity,
+    metadata,
+    attributes: claims.attributes ?? {},
+    permissions: permissionsOf(video),
+    hidden: video.hidden === true,
+    room: video.roomCreate === true && key.roomCreate !== false ? roomOf(claims, key) : undefined,
+    issuedAt: (iat ?? nbf ?? 0) * 1000,
+    expiresAt: exp * 1000,
+  };
+}
+
+/** As in LiveKit: everything is permitted unless excluded, and data if media is. Hidden peers publish nothing, because that shows them. */
+function permissionsOf({ canPublish, canSubscribe, canPublishData, canPublishSources, hidden }: Claims['video']): Permissions {
+  const publishes = canPublish !== false;
+  const kinds: Kind[] = canPublishSources?.length ? canPublishSources.flatMap((source) => kindOfSource[source] ?? []) : ['audio', 'video'];
+  return {
+    publish: publishes && hidden !== true ? [...new Set(kinds)] : [],
+    subscribe: canSubscribe !== false,
+    data: canPublishData ?? publishes,
+  };
+}
+
+/** A name becomes the `name` of the metadata; metadata without names becomes its `value`. */
+function metadataOf({ name, metadata: given }: Claims): Metadata | null {
+  const metadata = typeof given === 'string' ? parsedText(given) : (given ?? null);
+  if (!name) return metadata;
+  if (metadata === null) return { name };
+  return typeof metadata === 'object' && !Array.isArray(metadata) ? { name, ...metadata } : { name, value: metadata };
+}
+
+/** In these tokens metadata is text, usually JSON. */
+function parsedText(text: string): Metadata | null {
+  if (text === '') return null;
+  try {
+    return JSON.parse(text) as Metadata;
+  } catch {
+    return text;
+  }
+}
+
+/** A token may set less than its key, not more. 0 means the default. */
+function roomOf({ video, roomConfig }: Claims, key: Pick<AccessKey, 'maxPeers' | 'peerlessPurgeTimeout'>) {
+  const maxPeers = least(key.maxPeers, roomConfig?.maxParticipants);
+  const timeout = least(key.peerlessPurgeTimeout ?? defaultPurgeTimeout, roomConfig?.departureTimeout || roomConfig?.emptyTimeout);
+  return { roomId: video.room, peerlessPurgeTimeout: timeout, ...(maxPeers !== undefined && { maxPeers }) };
+}
+
+function least(bound: number | undefined, given: number | null | undefined): number | undefined {
+  return given ? Math.min(given, bound ?? given) : bound;
+}

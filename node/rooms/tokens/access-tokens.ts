@@ -1,0 +1,104 @@
+// Access tokens: JWTs that a backend signs itself, with claims as in LiveKit's. Verification returns the rights of a peer or one error.
+import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
+import { decodeJwt, errors, jwtVerify } from 'jose';
+import { ServiceError } from '../../../api/errors.ts';
+import { type AccessKey, publicKeyAlgorithm } from '../../../api/settings/access-keys.ts';
+import { type Access, accessOf } from './access-claims.ts';
+
+/** Maximum difference between the clocks of backend and node, in seconds. */
+const clockTolerance = 60;
+
+export type AccessTokensOptions = {
+  keys: () => readonly AccessKey[];
+  /** Maximum validity in milliseconds. */
+  maxTtl: () => number;
+  /** Milliseconds since 1970. */
+  now?: () => number;
+};
+
+/** Each key verifies one kind of signature: a token must not choose it, or a public key could be used as a secret. */
+type Verifier = { key: AccessKey; material: KeyObject; algorithms: string[] };
+
+export class AccessTokens {
+  readonly #options: AccessTokensOptions;
+  readonly #now: () => number;
+  #source: readonly AccessKey[] | undefined;
+  #verifiers = new Map<string, Verifier>();
+
+  constructor(options: AccessTokensOptions) {
+    this.#options = options;
+    this.#now = options.now ?? Date.now;
+  }
+
+  /** The rights of a token. @throws ServiceError `invalid_token`, `forbidden`, whose message never contains the token */
+  async verify(token: string): Promise<Access> {
+    const verifier = this.#verifierOf(token);
+    const { key, material, algorithms } = verifier;
+    const now = this.#now();
+    const options = { algorithms, clockTolerance, currentDate: new Date(now), requiredClaims: ['exp', 'sub'] };
+    const { payload } = await jwtVerify(token, material, options).catch((error: unknown) => {
+      throw rejectionOf(error, verifier);
+    });
+    this.#checkLifetime(payload, now / 1000);
+    return accessOf(payload, key);
+  }
+
+  /** From its issue, or now if it does not tell, to its expiry. */
+  #checkLifetime({ exp = 0, nbf, iat }: { exp?: number; nbf?: number; iat?: number }, now: number): void {
+    const max = this.#options.maxTtl() / 1000;
+    if (exp - Math.min(nbf ?? now, iat ?? now, now) > max + clockTolerance)
+      throw invalid(`The access token is valid for longer than ${max} s (SVC_ACCESS_TOKEN_MAX_TTL)`);
+  }
+
+  #verifierOf(token: string): Verifier {
+    const verifiers = this.#current();
+    if (verifiers.size === 0) throw invalid('This node accepts no access tokens: it has no access keys (SVC_ACCESS_KEYS)');
+    const verifier = verifiers.get(issuerOf(token));
+    if (!verifier) throw invalid('The access token names an unknown access key in iss');
+    return verifier;
+  }
+
+  #current(): Map<string, Verifier> {
+    const keys = this.#options.keys();
+    if (keys !== this.#source) {
+      this.#source = keys;
+      this.#verifiers = new Map(keys.map((key) => [key.id, verifierOf(key)]));
+    }
+    return this.#verifiers;
+  }
+}
+
+function verifierOf(key: AccessKey): Verifier {
+  const { secret, publicKey } = key;
+  if (publicKey === undefined) return { key, material: createSecretKey(secret ?? '', 'utf8'), algorithms: ['HS256'] };
+  const algorithm = publicKeyAlgorithm(publicKey);
+  // RFC 9864 names EdDSA with this curve Ed25519.
+  return { key, material: createPublicKey(publicKey), algorithms: algorithm === 'EdDSA' ? ['EdDSA', 'Ed25519'] : ['ES256'] };
+}
+
+/** Not verified: it only selects the key. */
+function issuerOf(token: string): string {
+  try {
+    const { iss } = decodeJwt(token);
+    return typeof iss === 'string' ? iss : '';
+  } catch {
+    throw invalid('The access token is not a JWT');
+  }
+}
+
+function rejectionOf(error: unknown, { key, algorithms }: Verifier): ServiceError {
+  if (error instanceof errors.JWTExpired) return invalid('The access token has expired');
+  if (error instanceof errors.JWSSignatureVerificationFailed) return invalid(`The access token is not signed by the access key ${key.id}`);
+  if (error instanceof errors.JOSEAlgNotAllowed) return invalid(`The access key ${key.id} requires tokens signed with ${algorithms[0]}`);
+  if (error instanceof errors.JWTClaimValidationFailed)
+    return invalid(
+      error.claim === 'nbf' && error.reason === 'check_failed'
+        ? 'The access token is not valid yet'
+        : `The claim ${error.claim} of the access token is missing or invalid`,
+    );
+  return invalid('The access token is not a JWT');
+}
+
+function invalid(message: string): ServiceError {
+  return new ServiceError('invalid_token', message);
+}
