@@ -27,6 +27,8 @@ export const peerViewSchema = z
     status: z.enum(['connected', 'disconnected']),
     metadata: metadataSchema.nullable(),
     permissions: permissionsSchema,
+    // Nodes of 0.7 do not send it.
+    hidden: z.boolean().default(false).meta({ description: 'True if other peers do not see this one.' }),
     tracks: z.array(trackViewSchema),
   })
   .meta({ id: 'Peer', description: 'A participant of a room.' });

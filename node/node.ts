@@ -22,6 +22,7 @@ import { collectRoomSeries } from './metrics/room-series.ts';
 import { startMetricsServer } from './metrics/start-metrics.ts';
 import { serveConfig } from './node-config.ts';
 import { createHealth } from './node-health.ts';
+import { AccessAdmission } from './rooms/access-admission.ts';
 import { createRooms } from './rooms/start-rooms.ts';
 import { createTokens } from './rooms/tokens/start-tokens.ts';
 import { asyncApiDocument } from './signaling/asyncapi.ts';
@@ -62,14 +63,15 @@ export async function startParts({ config, hot, announced, log, warnings = [] }:
   const { uploads, archive } = createUploads({ ...local, onEvent: publish });
   const { components, content } = createComponents({ ...local, uploads, archive, sip, cpu });
   const rooms = createRooms({ ...local, engine: media, components, clustered: config.dist.enabled, tokens: tokens.peers, publish });
-  const { cluster, traffic, operations } = createCluster({
+  const { cluster, traffic, operations, openRoom } = createCluster({
     ...{ ...common, nodes, rooms, version, content, archive, renders: components.renders, events: eventLog },
     load: () => ({ ...media.load(), rooms: rooms.size, cpu: cpu.read(), accepting: rooms.accepting && announced.ready }),
     webhooks: webhookAdmin(webhooks),
     onRoomLost: (event, webhookUrl) => webhooks.publish(event, webhookUrl),
   });
   followCrashes(media, traffic.events, name);
-  const { peerSockets, upgrade, iceServers } = createSignaling({ ...common, rooms, tokens, traffic, distribution, turn });
+  const access = new AccessAdmission({ rooms, tokens: tokens.access, openRoom, discovering: () => distribution.discovering });
+  const { peerSockets, upgrade, iceServers } = createSignaling({ ...common, rooms, tokens, access, traffic, distribution, turn });
   createWhip({ ...common, rooms, tokens, iceServers });
   const drain = createDrain({ ...common, rooms, peerSockets, membership: cluster.membership });
   serveConfig(dispatcher, { ...common, warnings });

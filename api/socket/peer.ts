@@ -8,6 +8,8 @@ import { remoteComponentSchema, remotePeerSchema } from './peer-events.ts';
 
 /** Maximum size of a message of a peer, in bytes. */
 export const maxMessageBytes = 256 * 1024;
+/** Maximum length of an access token: it must fit into the first message. */
+const maxAccessTokenLength = 7 * 1024;
 
 const id = z.string().min(1).max(128);
 const transportId = id;
@@ -17,19 +19,28 @@ const layer = z.number().int().min(0).max(7);
 
 /** Request data by method. */
 export const requestSchemas = {
-  authenticate: z.strictObject({
-    token: z.string().max(4096),
-    resume: z.string().max(128).optional().meta({ description: 'The sessionId of a session with a lost socket.' }),
-    received: z.int().min(0).optional().meta({
-      description:
-        'With resume: the number of frames (responses and events) received in the session over all its sockets, without responses to authenticate. The server sends the following ones.',
+  authenticate: z
+    .strictObject({
+      token: z.string().max(4096).optional().meta({ description: 'The token of the peer. Either token or accessToken is required.' }),
+      accessToken: z.string().max(maxAccessTokenLength).optional().meta({
+        description:
+          'A token that a backend signed: it creates the peer, and the room if it has the grant. It replaces a connected socket of the same identity, unless resume is set. Nodes before 0.8 do not support it.',
+      }),
+      resume: z.string().max(128).optional().meta({ description: 'The sessionId of a session with a lost socket.' }),
+      received: z.int().min(0).optional().meta({
+        description:
+          'With resume: the number of frames (responses and events) received in the session over all its sockets, without responses to authenticate. The server sends the following ones.',
+      }),
+      takeover: z.boolean().optional().meta({ description: 'Replace the connected socket of this peer.' }),
+      incarnation: z.string().max(64).optional().meta({
+        description:
+          'For a lost session: the incarnation of its room. If that room was lost but has not ended, the error is `unavailable` or `room_not_found`, because it may be recreated.',
+      }),
+    })
+    .refine(({ token, accessToken }) => (token === undefined) !== (accessToken === undefined), {
+      path: ['token'],
+      error: 'to be set without accessToken',
     }),
-    takeover: z.boolean().optional().meta({ description: 'Replace the connected socket of this peer.' }),
-    incarnation: z.string().max(64).optional().meta({
-      description:
-        'For a lost session: the incarnation of its room. If that room was lost but has not ended, the error is `unavailable` or `room_not_found`, because it may be recreated.',
-    }),
-  }),
   checkConnection: z.strictObject({ token: z.string().max(4096) }).meta({
     description:
       'Instead of authenticate as the first request: the peer does not join and other peers are not notified. The response contains the data of a transport for ICE checks (RFC 8445). The client then closes the socket; the server closes it after half a minute.',

@@ -1,5 +1,6 @@
 // Cluster of a node: finds rooms on all nodes, and serves their traffic between nodes.
 import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { nodeMetrics } from '../../api/metrics.ts';
 import type { FeatureContext } from '../common/feature-context.ts';
 import { waitWhile } from '../common/timer.ts';
@@ -12,6 +13,7 @@ import { InterNodeServices, type InterNodeServicesOptions } from './inter-node-s
 import type { Nodes } from './nodes.ts';
 import { OperationRouter } from './rpc/operation-router.ts';
 import { RoomLocator } from './rpc/room-locator.ts';
+import { type OpenRoom, RoomOpener } from './rpc/room-opener.ts';
 
 export type ClusterContext = Pick<FeatureContext, 'log' | 'closers' | 'metrics'> &
   Pick<ClusterOptions, 'load'> &
@@ -23,8 +25,8 @@ export type ClusterContext = Pick<FeatureContext, 'log' | 'closers' | 'metrics'>
     version: string;
     config: { dist: { cookie: string }; tls: TlsFiles | null; shutdownDelay: number };
   };
-/** `operations` runs operations of clients; `traffic`: services between nodes. */
-export type StartedCluster = { cluster: Cluster; traffic: InterNodeServices; operations: OperationRouter };
+/** `operations` runs operations of clients; `traffic`: services between nodes; `openRoom` creates a room unless a node has it. */
+export type StartedCluster = { cluster: Cluster; traffic: InterNodeServices; operations: OperationRouter; openRoom: OpenRoom };
 
 export function createCluster(context: ClusterContext): StartedCluster {
   const { nodes, rooms, hot, address, version, config, closers, metrics, load, ...services } = context;
@@ -52,7 +54,12 @@ export function createCluster(context: ClusterContext): StartedCluster {
   closers.add('loadBalancers', (ending) => waitWhile(ending.left(config.shutdownDelay), () => cluster.hasActiveNodes));
   closers.add('peers', () => traffic.closeForwarding());
   closers.add('events', () => traffic.events.close());
-  return { cluster, traffic, operations: new OperationRouter(nodes.dispatcher, locator) };
+  const opener = new RoomOpener({
+    locate: (roomId) => locator.locate(roomId),
+    create: (options) => cluster.rooms.createRoom(options),
+    sleep,
+  });
+  return { cluster, traffic, operations: new OperationRouter(nodes.dispatcher, locator), openRoom: opener.open };
 }
 
 /** The TLS certificate of this node; undefined without TLS, or if the file cannot be read. */

@@ -34,7 +34,7 @@ export function roomHandlers(rooms: LocalRooms): Handlers<Operations> {
     getPeer: ({ params }) => viewOf(peerOf(params)),
     updatePeer: ({ params, body }) => {
       const peer = peerOf(params);
-      peer.changePermissions(body.permissions);
+      peer.rights.change(body.permissions);
       return viewOf(peer);
     },
     deletePeer: ({ params }) => peerOf(params).remove('removed'),

@@ -226,8 +226,9 @@ export class Room {
   }
 
   #presentFor(peerId: string): Present {
+    const visible = [...this.peers.selectedBy({ except: peerId })].filter(({ rights }) => !rights.hidden);
     return {
-      peers: [...this.peers.selectedBy({ except: peerId })].map((peer) => peer.remoteView()),
+      peers: visible.map((peer) => peer.remoteView()),
       components: [...this.components.all()].map((component) => component.remoteView()),
       activeSpeaker: this.#activeSpeaker,
     };

@@ -9,28 +9,21 @@ import type { Log } from '../common/log.ts';
 import { Timer } from '../common/timer.ts';
 import { TokenBucket } from '../common/token-bucket.ts';
 import type { Peer } from '../rooms/peers/peer.ts';
-import type { ProxySocket } from '../rooms/proxied-socket.ts';
-import { type PeerClaims, unverifiedRoomId } from '../rooms/tokens/peer-tokens.ts';
+import type { PeerClaims } from '../rooms/tokens/peer-tokens.ts';
+import { Authentication, type AuthenticationOptions } from './authentication.ts';
 import { ConnectionChecks } from './connection-checks.ts';
 import { errorResponse, parseData, parseRequest } from './frames.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import type { OriginRule } from './origin.ts';
-import { forwardedSocket } from './proxied-session.ts';
 import { PeerSession } from './session.ts';
 import type { TextSocket, TextSocketListener } from './text-socket.ts';
 import { TokenRenewal } from './token-renewal.ts';
 import { type ClientAddress, WebSocketAcceptor } from './websocket-acceptor.ts';
 
-export type PeerSocketsOptions = {
+export type PeerSocketsOptions = AuthenticationOptions & {
   log: Log;
-  findPeer: (roomId: string, peerId: string) => Peer | undefined;
-  /** The error if there is no such peer on this node. `incarnation`: the room incarnation that the client was in. */
-  whyMissing: (roomId: string, peerId: string, incarnation: string | undefined) => ServiceError;
-  /** Proxies the socket of a peer whose room is on another node. */
-  forward?: ProxySocket | undefined;
   /** The address of the client if another node proxies the socket; otherwise undefined. */
   forwardedFor?: ((request: IncomingMessage) => string | undefined) | undefined;
-  verifyToken: (token: string) => Promise<PeerClaims | undefined>;
   signToken: (peer: { roomId: string; peerId: string }) => Promise<string>;
   iceServers: (peer: Pick<Peer, 'id' | 'roomId'>) => Record<string, unknown>[];
   /** Seconds. */
@@ -56,6 +49,7 @@ export class PeerSockets {
   readonly #options: PeerSocketsOptions;
   readonly #limits: Limits;
   readonly #webSocketAcceptor: WebSocketAcceptor;
+  readonly #authentication: Authentication;
   readonly #checks: ConnectionChecks;
   readonly #entries = new Map<Peer, Entry>();
   /** Request budget of each peer. It outlives the sessions, so that a new session does not reset it. */
@@ -65,6 +59,7 @@ export class PeerSockets {
   constructor(options: PeerSocketsOptions) {
     this.#options = options;
     this.#limits = { ...defaultLimits, ...options.limits };
+    this.#authentication = new Authentication(options);
     this.#checks = new ConnectionChecks({ iceServers: options.iceServers, deadline: this.#limits.checkTimeout });
     this.#webSocketAcceptor = new WebSocketAcceptor({
       limits: this.#limits,
@@ -128,20 +123,9 @@ export class PeerSockets {
       if (method !== 'authenticate' && method !== 'checkConnection')
         throw new ServiceError('missing_token', 'Expected the first request to be authenticate');
       const data: RequestData<'authenticate'> = parseData(requestSchemas[method], frame.request.data);
-      const claims = await this.#options.verifyToken(data.token);
-      if (!socket.open) return undefined;
-      if (!claims) {
-        const roomId = unverifiedRoomId(data.token);
-        const forwarded = roomId === undefined ? undefined : await this.#forward(socket, text, roomId, clientAddress);
-        if (forwarded || !socket.open) return forwarded;
-        throw new ServiceError('invalid_token', 'Invalid token');
-      }
-      const peer = this.#options.findPeer(claims.roomId, claims.peerId);
-      if (!peer) {
-        const forwarded = await this.#forward(socket, text, claims.roomId, clientAddress);
-        if (forwarded || !socket.open) return forwarded;
-        throw this.#options.whyMissing(claims.roomId, claims.peerId, data.incarnation);
-      }
+      const found = await this.#authentication.authenticate({ socket, text, data, clientAddress });
+      if (!found || 'proxied' in found) return found?.proxied;
+      const { peer, claims } = found;
       const fresh = method === 'checkConnection' || data.resume === undefined || this.#entries.get(peer)?.session.id !== data.resume;
       if (fresh) await this.#pay(peer);
       if (!socket.open) return undefined;
@@ -167,13 +151,6 @@ export class PeerSockets {
       new TokenBucket(() => (typeof this.#options.rateLimit() === 'number' ? this.#limits.workRate : null), this.#limits.burst);
     this.#work.set(peer, work);
     return work;
-  }
-
-  /** At most one proxy hop: if nodes disagree about the owner of a room, its sockets must not loop. */
-  async #forward(socket: TextSocket, text: string, roomId: string, clientAddress: ClientAddress): Promise<TextSocketListener | undefined> {
-    if (!this.#options.forward || clientAddress.forwarded) return undefined;
-    const { socket: forwarded, listener } = forwardedSocket(socket, text, clientAddress);
-    return (await this.#options.forward(roomId, forwarded)) ? listener : undefined;
   }
 
   async #enter(
@@ -233,7 +210,9 @@ export class PeerSockets {
   /** Creates a fresh session if the old one is lost or may be taken over. @throws ServiceError `conflict` */
   #replace(old: Entry | undefined, peer: Peer, data: RequestData<'authenticate'>, clientAddress: ClientAddress): Entry {
     const own = old !== undefined && old.session.id === data.resume;
-    if (old?.session.attached && !own && data.takeover !== true) throw new ServiceError('conflict', `Peer ${peer.id} is already connected`);
+    // An access token may be used again and again: as in LiveKit, the newest socket of an identity wins, unless it lost a session.
+    const takeover = data.takeover === true || (data.accessToken !== undefined && data.resume === undefined);
+    if (old?.session.attached && !own && !takeover) throw new ServiceError('conflict', `Peer ${peer.id} is already connected`);
     old?.session.end('takenOver');
     const span = this.#startSpan(peer, clientAddress);
     const log = this.#options.log.child({ room: peer.roomId, peer: peer.id, client: clientAddress.address });

@@ -7,6 +7,7 @@ import type { Tracer } from '../../tracing/spans.ts';
 import type { FeatureContext } from '../common/feature-context.ts';
 import type { NodeAddress } from '../config/node-address.ts';
 import type { ReloadableConfigView } from '../config/reloadable-config.ts';
+import type { AccessAdmission } from '../rooms/access-admission.ts';
 import type { EventFeed } from '../rooms/event-feed.ts';
 import type { LocalRooms } from '../rooms/local-rooms.ts';
 import type { Tokens } from '../rooms/tokens/start-tokens.ts';
@@ -20,6 +21,7 @@ export type SignalingContext = Pick<FeatureContext, 'log' | 'closers'> & {
   address: NodeAddress;
   rooms: LocalRooms;
   tokens: Tokens;
+  access: AccessAdmission;
   /** Services between nodes. */
   traffic: Required<Pick<PeerSocketsOptions, 'forward' | 'forwardedFor'>> & { events: EventFeed };
   /** True while other nodes may own unknown rooms. */
@@ -72,7 +74,7 @@ export function createSignaling(context: SignalingContext): StartedSignaling {
 
 type PeerOptions = Omit<PeerSocketsOptions, 'log' | 'rateLimit' | 'checkOrigin' | 'address' | 'limits' | 'tracer'>;
 
-function peerOptions({ hot, config, rooms, tokens, traffic, distribution, turn }: SignalingContext): PeerOptions {
+function peerOptions({ hot, config, rooms, tokens, access, traffic, distribution, turn }: SignalingContext): PeerOptions {
   return {
     findPeer: (roomId, peerId) => rooms.findPeer(roomId, peerId),
     traceOf: (roomId) => rooms.find(roomId)?.trace,
@@ -82,6 +84,7 @@ function peerOptions({ hot, config, rooms, tokens, traffic, distribution, turn }
     forward: traffic.forward,
     forwardedFor: traffic.forwardedFor,
     verifyToken: (token) => tokens.peers.verify(token),
+    access,
     signToken: (claims) => tokens.peers.sign(claims),
     iceServers: ({ roomId, id }) => [
       ...hot.current.iceServers.map((server) => ({ ...server })),

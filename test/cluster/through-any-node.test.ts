@@ -1,11 +1,12 @@
 // Two nodes with real distribution: every feature works at the node that does not own the room.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { accessKeysText, signAccessToken } from '../kit/access-tokens.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { enterRoom, watchEvents } from '../kit/network/room-sockets.ts';
-import { type NodePair, startNodePair } from '../kit/processes/node-pair.ts';
+import { type NodePair, startNodePair, waitForMesh } from '../kit/processes/node-pair.ts';
 import { addFiles, makeResources } from '../kit/processes/resources-folder.ts';
-import { apiToken } from '../kit/processes/start-node.ts';
+import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import { opusParameters } from '../media/kit.ts';
 
 async function startPair(t: TestContext): Promise<NodePair & { resources: string }> {
@@ -95,4 +96,33 @@ test('a drain of another node is started over REST, and its peers are notified',
   assert.equal((await alice.waitFor('draining', ({ deadline }) => deadline === null)).deadline, null);
   assert.equal(await state(), 'accepting');
   assert.equal((await api.post('/cluster/nodes/unknown@nowhere/drain')).status, 404);
+});
+
+test('of 100 simultaneous joins with access tokens at three nodes one creates the room, and all are in it', async (t) => {
+  const { owner, nonOwner, api } = await startNodePair(t, { both: { SVC_ACCESS_KEYS: accessKeysText } });
+  const [name = '', host] = owner.node.name.split('@');
+  const third = await startNode(t, {
+    SVC_ACCESS_KEYS: accessKeysText,
+    SVC_DIST_ENABLED: 'true',
+    SVC_DIST_NODE_NAME: `third-${name}@${host}`,
+    SVC_DIST_NODES: owner.node.name,
+  });
+  const nodes = [owner, nonOwner, third];
+  await waitForMesh(nodes.map((node) => node.api));
+  const events = await watchEvents(t, third);
+  const tokens = await Promise.all(
+    Array.from({ length: 100 }, (_, index) => signAccessToken({ identity: `p${index}`, video: { roomCreate: true } })),
+  );
+  const sockets = await Promise.all(tokens.map((_, index) => PeerSocket.open(nodes[index % 3]?.peerSocketUrl ?? '')));
+  t.after(() => Promise.all(sockets.map((socket) => socket.cut())));
+  const answers = await Promise.all(sockets.map((socket, index) => socket.request('authenticate', { accessToken: tokens[index] })));
+  assert.deepEqual(
+    answers.flatMap(({ error }) => error ?? []),
+    [],
+  );
+  assert.equal(new Set(answers.map(({ data }) => data?.incarnation)).size, 1);
+  assert.equal((await api.get('/room/room')).body.data.peers.length, 100);
+  assert.equal((await api.get('/room')).body.data.length, 1);
+  await events.waitFor('roomEvent', ({ type, peerId }) => type === 'PeerConnected' && peerId === 'p99');
+  assert.equal(events.events('roomEvent').filter(({ data }) => data.type === 'RoomCreated').length, 1);
 });

@@ -1,14 +1,19 @@
 // Clients without any token against a node: sockets, token guesses, a hostile page in the browser of a user, forged addresses.
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { accessKey, signAccessToken } from '../kit/access-tokens.ts';
 import { apiClient } from '../kit/answers/api-client.ts';
 import { emits, eventually } from '../kit/eventually.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { type NodeProcess, startNodeProcess } from '../kit/processes/node-process.ts';
 import { apiToken } from '../kit/processes/start-node.ts';
+import { tempFolder } from '../kit/temp-folder.ts';
 import { attack } from './attack.ts';
 import { attacks } from './unauthenticated.attacks.ts';
 
@@ -52,6 +57,55 @@ attack(attacks.guessedTokens, async (t) => {
     assert.ok(socket.welcome.ok, JSON.stringify(socket.welcome.error));
     await socket.close();
   }
+});
+
+attack(attacks.forgedAccessTokens, async (t) => {
+  const file = join(tempFolder(t), 'keys.yaml');
+  const { publicKey } = generateKeyPairSync('ed25519');
+  const pem = publicKey.export({ type: 'spki', format: 'pem' }).toString();
+  const removed = { id: 'removed', secret: 'r'.repeat(40) };
+  const write = (...keys: object[]) =>
+    writeFile(file, JSON.stringify({ accessKeys: [accessKey, { id: 'edwards', publicKey: pem }, ...keys] }));
+  await write(removed);
+  const node = await startNodeProcess(t, { SVC_CONFIG_FILES: file });
+  const { api } = node;
+  const enter = async (accessToken: string) => {
+    const socket = await PeerSocket.open(node.peerSocketUrl);
+    const answer = await Promise.race([socket.request('authenticate', { accessToken }), socket.closed]);
+    await socket.cut();
+    return answer;
+  };
+  const bytes = (text: string) => new TextEncoder().encode(text);
+  const create = { room: 'forged', video: { roomCreate: true } };
+  const ofRemoved = { ...create, room: 'kept', keyId: removed.id, key: bytes(removed.secret) };
+  assert.ok('ok' in (await enter(await signAccessToken(ofRemoved))));
+  await write();
+  await eventually('the key is removed', async () => {
+    const answer = await enter(await signAccessToken(ofRemoved));
+    return 'ok' in answer && !answer.ok;
+  });
+  const [head = '', body = '', signature = ''] = (await signAccessToken(create)).split('.');
+  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const tokens = [
+    `${encode({ alg: 'none' })}.${body}.`,
+    `${encode({ alg: 'none' })}.${body}.${signature}`,
+    `${head}.${encode({ iss: accessKey.id, sub: 'x', exp: 1e12, video: { room: 'forged', roomJoin: true, roomCreate: true } })}.${signature}`,
+    `${head}.${body}.${signature.slice(0, -2)}`,
+    `${head}.${body}`,
+    await signAccessToken({ ...create, key: bytes('k'.repeat(40)) }),
+    await signAccessToken({ ...create, keyId: 'edwards', key: bytes(pem) }),
+    await signAccessToken({ ...create, now: 0 }),
+    await signAccessToken({ ...create, ttl: 1e9 }),
+    await signAccessToken({ ...create, claims: { exp: undefined } }),
+    await signAccessToken({ ...create, claims: { metadata: 'm'.repeat(8_000) } }),
+  ];
+  for (const token of tokens) {
+    const answer = await enter(token);
+    assert.ok('code' in answer ? answer.code === 4413 : !answer.ok, token);
+  }
+  assert.equal((await api.get('/room/forged')).status, 404);
+  assert.ok('ok' in (await enter(await signAccessToken(create))));
+  assert.equal((await api.get('/room/forged')).status, 200);
 });
 
 attack(attacks.rebinding, async (t) => {

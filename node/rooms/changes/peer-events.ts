@@ -7,6 +7,8 @@ export type TargetedEvent = { event: PeerEvent; target: Target };
 
 const everyone: Target = {};
 const others = (peerId: string | null | undefined): Target => (typeof peerId === 'string' ? { except: peerId } : everyone);
+/** Other peers do not see a hidden one. */
+const othersIfVisible = (peerId: string, hidden: boolean): Target => (hidden ? { to: [] } : others(peerId));
 /** The publisher gets no event about what it did itself. */
 const observers = (track: Track, by: ChangedBy): Target => (by === 'publisher' ? others(publishingPeerOf(track)) : everyone);
 
@@ -20,13 +22,13 @@ const peerEvents: Projection<TargetedEvent> = {
     target: { ...others(from), ...(to && { to }) },
   }),
   peerAdded: null,
-  peerConnected: ({ peer }) => ({ event: { event: 'peerJoined', data: { peer } }, target: others(peer.id) }),
-  peerDisconnected: ({ peerId }) => ({ event: { event: 'peerLeft', data: { peerId } }, target: others(peerId) }),
+  peerConnected: ({ peer, hidden }) => ({ event: { event: 'peerJoined', data: { peer } }, target: othersIfVisible(peer.id, hidden) }),
+  peerDisconnected: ({ peerId, hidden }) => ({ event: { event: 'peerLeft', data: { peerId } }, target: othersIfVisible(peerId, hidden) }),
   peerDeleted: null,
   peerCrashed: null,
-  peerMetadataUpdated: ({ peerId, metadata }) => ({
+  peerMetadataUpdated: ({ peerId, metadata, hidden }) => ({
     event: { event: 'peerMetadataUpdated', data: { peerId, metadata } },
-    target: others(peerId),
+    target: othersIfVisible(peerId, hidden),
   }),
   permissionsUpdated: ({ peerId, permissions }) => ({
     event: { event: 'permissionsUpdated', data: { permissions } },

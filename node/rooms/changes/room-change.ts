@@ -15,10 +15,10 @@ export type RoomChange =
   | { kind: 'activeSpeakerChanged'; peerId: string | null }
   | { kind: 'dataSent'; from: string | null; label: string; payload: Metadata; to: readonly string[] | undefined }
   | { kind: 'peerAdded'; peerId: string; metadata: Metadata | null }
-  | { kind: 'peerConnected'; peer: RemotePeer }
-  | { kind: 'peerDisconnected'; peerId: string }
+  | { kind: 'peerConnected'; peer: RemotePeer; hidden: boolean }
+  | { kind: 'peerDisconnected'; peerId: string; hidden: boolean }
   | { kind: 'peerDeleted' | 'peerCrashed'; peerId: string; reason: string }
-  | { kind: 'peerMetadataUpdated'; peerId: string; metadata: Metadata | null }
+  | { kind: 'peerMetadataUpdated'; peerId: string; metadata: Metadata | null; hidden: boolean }
   | { kind: 'permissionsUpdated'; peerId: string; permissions: Permissions }
   | { kind: 'trackAdded'; track: Track }
   | { kind: 'trackRemoved'; track: Track; by: ChangedBy }

@@ -14,15 +14,15 @@ import { traceFirstFrames } from './first-frames.ts';
 import { Moderation } from './moderation.ts';
 import { Paced } from './paced.ts';
 import type { PeerContext, Present } from './peer-context.ts';
+import { PeerRights, type PeerRightsInit } from './rights.ts';
 import { RoomSession } from './room-session.ts';
 
 export type PeerInit = {
   id: string;
   externalId: string | null;
   metadata: Metadata | null;
-  permissions: Permissions;
   enableSimulcast: boolean;
-};
+} & PeerRightsInit;
 /** What a peer needs to know when it connects. */
 export type Welcome = Present & { incarnation: string; permissions: Permissions; rtpCapabilities: WireObject };
 
@@ -33,13 +33,13 @@ export class Peer {
   /** Mutes and removals of its tracks, also of those that ended. */
   readonly moderation = new Moderation();
   readonly timeout: DisconnectTimeout;
+  readonly rights: PeerRights;
   readonly #room: PeerContext;
   readonly #log: Log;
   readonly #enableSimulcast: boolean;
   readonly #dataBudget: DataBudget;
   readonly #shownMetadata = new Paced<Metadata | null>((metadata) => this.#showMetadata(metadata));
   #metadata: Metadata | null;
-  #permissions: Permissions;
   #session: RoomSession | undefined;
   #gone = false;
 
@@ -48,7 +48,7 @@ export class Peer {
     this.roomId = room.roomId;
     this.externalId = init.externalId;
     this.#metadata = init.metadata;
-    this.#permissions = init.permissions;
+    this.rights = new PeerRights(init, (permissions) => this.#permissionsChanged(permissions));
     this.#enableSimulcast = init.enableSimulcast;
     this.#room = room;
     this.#log = room.log.child({ peer: init.id });
@@ -85,7 +85,8 @@ export class Peer {
       externalId: this.externalId,
       status: this.connected ? 'connected' : 'disconnected',
       metadata: this.#metadata,
-      permissions: this.#permissions,
+      permissions: this.rights.permissions,
+      hidden: this.rights.hidden,
       tracks: this.#trackViews(),
     };
   }
@@ -97,7 +98,7 @@ export class Peer {
   async welcome(): Promise<Welcome> {
     const rtpCapabilities = await this.#room.media.rtpCapabilities();
     const { incarnation } = this.#room;
-    return { incarnation, permissions: this.#permissions, rtpCapabilities, ...this.#room.present(this.id) };
+    return { incarnation, permissions: this.rights.permissions, rtpCapabilities, ...this.#room.present(this.id) };
   }
 
   /** `span`: that of its join, if it is traced. @throws ServiceError `conflict` if the peer is already connected. */
@@ -111,7 +112,7 @@ export class Peer {
         peerId: this.id,
         log: this.#log,
         enableSimulcast: this.#enableSimulcast,
-        permissions: () => this.#permissions,
+        permissions: () => this.rights.permissions,
         moderation: this.moderation,
         dataBudget: this.#dataBudget,
         failed: (reason) => this.crash(reason),
@@ -120,7 +121,7 @@ export class Peer {
       this.#room,
     );
     this.#log.info('peer connected');
-    this.#room.announce({ kind: 'peerConnected', peer: this.remoteView() });
+    this.#room.announce({ kind: 'peerConnected', peer: this.remoteView(), hidden: this.rights.hidden });
   }
 
   /** Separate media for a connectivity check, invisible to the room. The caller closes it. */
@@ -157,25 +158,22 @@ export class Peer {
     this.#shownMetadata.set(metadata);
   }
 
-  /** Changes permissions, effective at once: tracks that are no longer permitted end. */
-  changePermissions(change: Partial<Permissions>): void {
-    const permissions = { ...this.#permissions, ...change };
-    this.#permissions = permissions;
-    this.#room.announce({ kind: 'permissionsUpdated', peerId: this.id, permissions });
-    this.#session?.publications.enforce(permissions);
-    this.#session?.subscriptions.update();
-  }
-
   /** The disconnect timeout of the room changed. */
   timeoutChanged(): void {
     this.#session?.pongTimeoutChanged();
     this.timeout.restart();
   }
 
+  #permissionsChanged(permissions: Permissions): void {
+    this.#room.announce({ kind: 'permissionsUpdated', peerId: this.id, permissions });
+    this.#session?.publications.enforce(permissions);
+    this.#session?.subscriptions.update();
+  }
+
   #showMetadata(metadata: Metadata | null): boolean {
     if (JSON.stringify(metadata) === JSON.stringify(this.#metadata)) return false;
     this.#metadata = metadata;
-    this.#room.announce({ kind: 'peerMetadataUpdated', peerId: this.id, metadata });
+    this.#room.announce({ kind: 'peerMetadataUpdated', peerId: this.id, metadata, hidden: this.rights.hidden });
     return true;
   }
 
@@ -189,7 +187,7 @@ export class Peer {
     session.end();
     this.#session = undefined;
     this.#log.info('peer disconnected');
-    this.#room.announce({ kind: 'peerDisconnected', peerId: this.id });
+    this.#room.announce({ kind: 'peerDisconnected', peerId: this.id, hidden: this.rights.hidden });
   }
 
   #leave(closeReason: CloseReason, change?: RoomChange): void {

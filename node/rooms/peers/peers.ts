@@ -1,13 +1,16 @@
 // Peer list of a room: adds peers up to the limits, and finds them by id, by track and by connection.
 import { ServiceError } from '../../../api/errors.ts';
+import { isValidId } from '../../../api/id.ts';
 import { type PeerOptions, permissionsSchema } from '../../../api/peer.ts';
 import type { Target } from '../../../api/socket/peer-events.ts';
 import { newId } from '../ids.ts';
 import type { CloseReason } from '../interfaces.ts';
+import type { Access } from '../tokens/access-claims.ts';
 import type { DataTrack, Track } from '../track.ts';
 import { Peer } from './peer.ts';
 import type { PeerContext } from './peer-context.ts';
 import type { Publications } from './publications.ts';
+import type { PeerRightsInit } from './rights.ts';
 
 export type PeersOptions = {
   maxPeers: () => number;
@@ -65,10 +68,24 @@ export class Peers {
     for (const peer of this.connected()) if (peer.id !== target.except && (to === undefined || to.has(peer.id))) yield peer;
   }
 
+  /**
+   * The peer of an access token. A token that was issued after the last change of its permissions sets them and the metadata.
+   * @throws ServiceError `room_full`
+   */
+  enter({ identity, permissions, metadata, hidden, issuedAt }: Access): Peer {
+    const known = this.#peers.get(identity) ?? this.#byExternalId(identity);
+    if (!known) {
+      const names = isValidId(identity) ? { peerId: identity } : { externalId: identity };
+      return this.add({ type: 'webrtc', ...names, metadata }, { permissions, hidden, grantedAt: issuedAt }).peer;
+    }
+    if (known.rights.grant({ permissions, issuedAt }) && metadata !== null) known.setMetadata(metadata);
+    return known;
+  }
+
   /** Returns the existing peer if its `externalId` is repeated. @throws ServiceError `room_full`, `already_exists` */
-  add(options: PeerOptions): AddedPeer {
+  add(options: PeerOptions, rights?: PeerRightsInit): AddedPeer {
     const { externalId } = options;
-    const known = externalId === undefined ? undefined : [...this.#peers.values()].find((peer) => peer.externalId === externalId);
+    const known = externalId === undefined ? undefined : this.#byExternalId(externalId);
     if (known) return { peer: known, created: false };
     const id = options.peerId ?? newId();
     const { context, maxPeers } = this.#options;
@@ -79,7 +96,10 @@ export class Peers {
       externalId: externalId ?? null,
       metadata: options.metadata ?? null,
       permissions: options.options?.permissions ?? permissionsSchema.parse({}),
+      hidden: false,
+      grantedAt: Date.now(),
       enableSimulcast: options.options?.enableSimulcast ?? true,
+      ...rights,
     };
     const peer = new Peer(init, {
       ...context,
@@ -103,6 +123,10 @@ export class Peers {
 
   roomCrashed(): void {
     for (const peer of [...this.#peers.values()]) peer.roomCrashed();
+  }
+
+  #byExternalId(externalId: string): Peer | undefined {
+    return [...this.#peers.values()].find((peer) => peer.externalId === externalId);
   }
 
   #publishedFor(peerId: string): { tracks: Track[]; dataTracks: DataTrack[] } {

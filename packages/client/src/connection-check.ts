@@ -25,7 +25,9 @@ export type ServerResult = { state: 'open'; roundTrip: number } | { state: 'refu
 
 export type ConnectionReport = { server: ServerResult; ways: readonly WayResult[] };
 
-export type ConnectionCheckOptions = Pick<RoomClientOptions, 'url' | 'token' | 'fallbackUrls'> & {
+export type ConnectionCheckOptions = Pick<RoomClientOptions, 'url' | 'fallbackUrls'> & {
+  /** The peer's token. */
+  token: string;
   /** Timeout in milliseconds for the server, and then for each path; default 8,000. */
   deadline?: number;
   /** Called as soon as each result is known. */

@@ -1,5 +1,6 @@
 // Connection: one session with the server over successive WebSockets, in which every frame and request is processed exactly once.
 import { type Closing, closing, closingForCode, closingForError, isRecoverable, isResumable, type RejectedError } from './closing.ts';
+import { type Credential, type CredentialOptions, Credentials } from './credentials.ts';
 import { RoomClosedError } from './errors.ts';
 import { internalErrorCode, tooFastCode, unauthenticatedCode } from './generated/close-codes.ts';
 import type {
@@ -17,9 +18,8 @@ import { AdaptiveOpenTimeout } from './open-timeout.ts';
 import { type Logger, retryDelay, type Timing, type WebSocketConstructor, type WebSocketLike } from './options.ts';
 import { PendingRequests } from './pending.ts';
 
-export type ConnectionOptions = {
+export type ConnectionOptions = CredentialOptions & {
   urls: readonly string[];
-  token: string;
   takeover: boolean;
   webSocket: WebSocketConstructor;
   timing: Timing;
@@ -64,8 +64,8 @@ export class Connection {
   readonly #pending = new PendingRequests();
   readonly #stopListening: () => void;
   readonly #openTimeout: AdaptiveOpenTimeout;
+  readonly #credentials: Credentials;
   #urls: string[];
-  #token: string;
   #socket: WebSocketLike | undefined;
   #session: string | undefined;
   /** The room of the last session. */
@@ -95,7 +95,7 @@ export class Connection {
     this.#listener = listener;
     this.#openTimeout = new AdaptiveOpenTimeout(options.timing);
     this.#urls = [...options.urls];
-    this.#token = options.token;
+    this.#credentials = new Credentials(options);
     this.#stopListening = onOnline(() => this.#networkChanged());
   }
 
@@ -178,7 +178,9 @@ export class Connection {
     let welcomed = false;
     socket.onopen = () => {
       this.#opened(performance.now() - began);
-      this.#authenticate(authenticateId);
+      const credential = this.#credentials.current();
+      if (credential instanceof Promise) void this.#authenticateLater(socket, authenticateId, credential);
+      else this.#authenticate(authenticateId, credential);
     };
     socket.onerror = () => {};
     socket.onclose = (event: { code?: number; reason?: string }) => this.#lose(event.code ?? 1006, event.reason ?? '', rejectedError);
@@ -204,13 +206,23 @@ export class Connection {
     this.#timer = setTimeout(() => this.#lose(1006, 'no welcome in time'), left);
   }
 
-  #authenticate(id: number): void {
+  async #authenticateLater(socket: WebSocketLike, id: number, requested: Promise<Credential>): Promise<void> {
+    try {
+      const credential = await requested;
+      if (this.#socket === socket) this.#authenticate(id, credential);
+    } catch (error) {
+      this.#options.logger.warn?.('could not get an access token', error);
+      if (this.#socket === socket) this.#lose(1006, 'no access token');
+    }
+  }
+
+  #authenticate(id: number, credential: Credential): void {
     const fresh = this.#session === undefined;
     const resume = fresh ? {} : { resume: this.#session, received: this.#received };
     // An earlier authentication had no response: the connected socket of this peer is probably a lost one of this client.
     const takeover = this.#options.takeover || (fresh && this.#asked) ? { takeover: true } : {};
     const before = this.#incarnation === undefined ? {} : { incarnation: this.#incarnation };
-    const data = { token: this.#token, ...resume, ...takeover, ...before };
+    const data = { ...credential, ...resume, ...takeover, ...before };
     this.#send(JSON.stringify({ id, method: 'authenticate', data } satisfies RequestFrame));
     this.#asked = true;
     if (!fresh) return;
@@ -261,7 +273,7 @@ export class Connection {
       this.#pending.settle(frame);
       return;
     }
-    if (frame.event === 'tokenUpdated') this.#token = frame.data.token;
+    if (frame.event === 'tokenUpdated') this.#credentials.renewed(frame.data.token);
     this.#listener.event(frame);
   }
 

@@ -62,8 +62,13 @@ export const defaultTiming: Timing = {
 export type RoomClientOptions = {
   /** The peer's `peer_websocket_url`: `ws(s)://…`, `http(s)://…`, or without scheme: then wss on https pages and ws elsewhere. */
   url: string;
-  /** The peer's token. */
-  token: string;
+  /** The peer's token. Set it or `accessToken`. */
+  token?: string;
+  /**
+   * An access token that your backend signed, or a function that returns a current one: it is called for each connection, so that a lost
+   * room can be joined again after the first token expired.
+   */
+  accessToken?: string | (() => string | Promise<string>);
   /** Metadata for other peers: any JSON of at most 16 KiB. */
   metadata?: Json;
   /** `auto` (default): receives all tracks of the others. `manual`: receives only tracks requested with subscribe(). */

@@ -43,7 +43,7 @@ export class RoomClient extends Emitter<RoomEvents> {
   #activeSpeaker: string | null = null;
   #outage: Outage | undefined;
 
-  /** @throws TypeError if the URL is invalid or there is no WebSocket. */
+  /** @throws TypeError if the URL is invalid, there is no WebSocket, or not exactly one of `token` and `accessToken`. */
   constructor(options: RoomClientOptions) {
     super();
     const webSocket = options.webSocket ?? (globalThis as { WebSocket?: WebSocketConstructor }).WebSocket;
@@ -57,6 +57,7 @@ export class RoomClient extends Emitter<RoomEvents> {
       {
         urls: socketUrls(options, pageAddress()),
         token: options.token,
+        accessToken: options.accessToken,
         takeover: options.takeover ?? false,
         webSocket,
         timing,

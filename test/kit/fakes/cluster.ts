@@ -8,6 +8,7 @@ import type { LostEntry } from '../../../node/cluster/connected-peers.ts';
 import { createNodes, type Nodes } from '../../../node/cluster/nodes.ts';
 import { OperationRouter } from '../../../node/cluster/rpc/operation-router.ts';
 import { RoomLocator } from '../../../node/cluster/rpc/room-locator.ts';
+import { type OpenRoom, RoomOpener } from '../../../node/cluster/rpc/room-opener.ts';
 import { createDrain } from '../../../node/drain.ts';
 import type { LocalLimits } from '../../../node/rooms/local-rooms.ts';
 import { roomHandlers } from '../../../node/rooms/room-handlers.ts';
@@ -28,6 +29,8 @@ export type TestNode = Nodes & {
   locator: RoomLocator;
   /** Runs operations as the HTTP server of this node does. */
   run: OperationCalls;
+  /** Creates a room unless a node has it. */
+  openRoom: OpenRoom;
   local: TestLocalRooms;
   media: FakeMedia;
   components: FakeComponentRegistry;
@@ -93,7 +96,12 @@ export function makeNode(network: FakeNetwork, name: NodeName, limits: Partial<L
     config: { drainTimeout: 60_000 },
   });
   const run = callsOf(new OperationRouter(dispatcher, locator));
-  return { ...nodes, name, links, cluster, locator, run, local, media, components, events, lost, load };
+  const { open: openRoom } = new RoomOpener({
+    locate: (roomId) => locator.locate(roomId),
+    create: (options) => cluster.rooms.createRoom(options),
+    sleep: () => turns(1),
+  });
+  return { ...nodes, name, links, cluster, locator, run, openRoom, local, media, components, events, lost, load };
 }
 
 /** Resolves when all messages in transit between nodes have arrived. */

@@ -21,7 +21,7 @@ export class TestLocalRooms extends LocalRooms {
 
   async patchPeer(roomId: string, peerId: string, { permissions }: PeerPatch): Promise<Peer> {
     const peer = this.room(roomId).peers.get(peerId);
-    peer.changePermissions(permissions);
+    peer.rights.change(permissions);
     return peer;
   }
 

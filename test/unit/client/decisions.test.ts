@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { closingForCode, closingForError } from '../../../packages/client/src/closing.ts';
+import { Credentials } from '../../../packages/client/src/credentials.ts';
 import { defaultEncodings, startBitrate } from '../../../packages/client/src/media/encodings.ts';
 import { chooseLayers, fullSize, layersOf } from '../../../packages/client/src/media/layers.ts';
 import { AdaptiveOpenTimeout } from '../../../packages/client/src/open-timeout.ts';
@@ -128,4 +129,15 @@ test('only final close codes and rejections close a session', () => {
   assert.equal(closingForError({ code: 'conflict', message: 'Peer is already connected' }, false)?.reason, 'conflict');
   assert.equal(closingForError({ code: 'node_unreachable', message: '' }, false), undefined);
   assert.equal(closingForError({ code: 'peer_not_found', message: '' }, false)?.reason, 'notFound');
+});
+
+test('a client authenticates with exactly one of token and accessToken, and then with the token that the server sent', () => {
+  assert.throws(() => new Credentials({}), TypeError);
+  assert.throws(() => new Credentials({ token: 'a', accessToken: 'b' }), TypeError);
+  for (const given of [{ token: 'a' }, { accessToken: 'a' }]) {
+    const credentials = new Credentials(given);
+    assert.deepEqual(credentials.current(), given);
+    credentials.renewed('b');
+    assert.deepEqual(credentials.current(), { token: 'b' });
+  }
 });

@@ -36,6 +36,18 @@ test('a room lost with its node is retried, and joined when it is recreated', as
   assert.equal(room.state, 'joined');
 });
 
+test('a function returns an access token for each connection, whatever token the server sent', async (t) => {
+  const tokens = ['first', 'second', 'third'];
+  const accessToken = async () => tokens.shift() ?? '';
+  const { refuse } = await loseRoom(t, { accessToken }, (socket) => {
+    socket.event('tokenUpdated', { token: 'of the server' });
+    socket.cut();
+  });
+  assert.equal((await refuse('room_not_found')).accessToken, 'second');
+  const { token, accessToken: third } = await refuse('unavailable');
+  assert.deepEqual([token, third], [undefined, 'third']);
+});
+
 test('a room that ended with a drain is retried too, and closes as notFound if it is not recreated', async (t) => {
   const drained = (socket: FakeSocket) => {
     socket.event('draining', { deadline: new Date().toISOString() });

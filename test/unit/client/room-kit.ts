@@ -32,7 +32,7 @@ const names = [
 ] as const satisfies readonly (keyof RoomEvents)[];
 
 export function roomAt(t: TestContext, server: FakeServer, options: Partial<RoomClientOptions> = {}) {
-  const room = new RoomClient({ url: server.url, token: 'token', timing, ...options });
+  const room = new RoomClient({ url: server.url, ...(options.accessToken === undefined && { token: 'token' }), timing, ...options });
   t.after(() => room.leave());
   const reported: { name: keyof RoomEvents; data: unknown }[] = [];
   const events = new EventEmitter();

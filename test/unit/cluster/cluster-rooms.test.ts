@@ -82,6 +82,20 @@ describe('names', () => {
     assert.equal(new Set(answers.map((each) => each?.address)).size, 1);
   });
 
+  test('100 concurrent requests at three nodes for a room that must exist create it once, on the least loaded node', async () => {
+    const { nodes, b } = await connected(3);
+    for (const node of nodes) node.load.forwardedTracks = node === b ? 0 : 5;
+    await Promise.all(Array.from({ length: 100 }, (_, index) => nodes[index % 3]?.openRoom({ roomId: 'one', maxPeers: 200 })));
+    assert.deepEqual(nodes.map(rooms), [0, 1, 0]);
+    await Promise.all(nodes.map((node) => node.openRoom({ roomId: 'one' })));
+    assert.equal(nodes.flatMap(({ events }) => events).filter(({ type }) => type === 'RoomCreated').length, 1);
+  });
+
+  test('a room that must exist and that no node accepts is rejected with the reason', async () => {
+    const { a } = await connected(3, { maxRooms: 0 });
+    await assert.rejects(a.openRoom({ roomId: 'one' }), { code: 'no_node_accepts_rooms' });
+  });
+
   test('names are free at every node as soon as their room has ended', async () => {
     const { a, b, c } = await connected(3);
     for (let round = 0; round < 10; round += 1) {

@@ -22,7 +22,16 @@ const config = {
 };
 const room: RoomView = { id: 'r', incarnation: 'i', externalId: null, config, components: [], peers: [] };
 const permissions = { publish: ['audio' as const], subscribe: true, data: false };
-const peer = { id: 'p', type: 'webrtc' as const, externalId: null, status: 'connected' as const, metadata: null, permissions, tracks: [] };
+const oldPeer = {
+  id: 'p',
+  type: 'webrtc' as const,
+  externalId: null,
+  status: 'connected' as const,
+  metadata: null,
+  permissions,
+  tracks: [],
+};
+const peer = { ...oldPeer, hidden: false };
 const address = 'b.test/eu';
 const url = `${address}/socket/peer/websocket`;
 const component = { id: 'c', type: 'file' as const, externalId: null, properties: {}, tracks: [] };
@@ -125,6 +134,10 @@ for (const [id, { params, body, result }, method, args, oldResult] of rows) {
     if (Array.isArray(args)) await assert.rejects(old.call('svc@b', method, [], 1_000), { code: 'bad_request' });
   });
 }
+
+test('a room of a node of 0.7 gets the defaults of later fields', () => {
+  assert.deepEqual(operations.getRoom.result.parse({ ...room, peers: [oldPeer] }), { ...room, peers: [peer] });
+});
 
 test('an operation that 0.7 does not have is rejected by a node of 0.7, not sent under another name', async () => {
   const network = new FakeNetwork();

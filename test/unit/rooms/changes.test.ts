@@ -34,11 +34,11 @@ const rows: { [Kind in ChangeKind]: [change: RoomChange & { kind: Kind }, ...Row
   activeSpeakerChanged: [{ kind: 'activeSpeakerChanged', peerId: 'p' }, 'activeSpeaker', {}],
   dataSent: [{ kind: 'dataSent', from: 'p', label: 'l', payload: 1, to: ['q'] }, 'data', { to: ['q'], except: 'p' }],
   peerAdded: [{ kind: 'peerAdded', peerId: 'p', metadata: null }],
-  peerConnected: [{ kind: 'peerConnected', peer: { id: 'p', metadata: null, tracks: [] } }, 'peerJoined', { except: 'p' }],
-  peerDisconnected: [{ kind: 'peerDisconnected', peerId: 'p' }, 'peerLeft', { except: 'p' }],
+  peerConnected: [{ kind: 'peerConnected', peer: { id: 'p', metadata: null, tracks: [] }, hidden: false }, 'peerJoined', { except: 'p' }],
+  peerDisconnected: [{ kind: 'peerDisconnected', peerId: 'p', hidden: false }, 'peerLeft', { except: 'p' }],
   peerDeleted: [{ kind: 'peerDeleted', peerId: 'p', reason: 'removed' }],
   peerCrashed: [{ kind: 'peerCrashed', peerId: 'p', reason: 'why' }],
-  peerMetadataUpdated: [{ kind: 'peerMetadataUpdated', peerId: 'p', metadata: 1 }, 'peerMetadataUpdated', { except: 'p' }],
+  peerMetadataUpdated: [{ kind: 'peerMetadataUpdated', peerId: 'p', metadata: 1, hidden: false }, 'peerMetadataUpdated', { except: 'p' }],
   permissionsUpdated: [{ kind: 'permissionsUpdated', peerId: 'p', permissions }, 'permissionsUpdated', { to: ['p'] }],
   trackAdded: [{ kind: 'trackAdded', track }, 'trackAdded', { except: 'p' }],
   trackRemoved: [{ kind: 'trackRemoved', track, by: 'publisher' }, 'trackRemoved', { except: 'p' }],
@@ -68,6 +68,12 @@ for (const [kind, [change, peers, target]] of Object.entries(rows)) {
     assert.ok(reported === undefined || reported === named, reported);
   });
 }
+
+test('only backends are notified of a hidden peer', () => {
+  const change: RoomChange = { kind: 'peerConnected', peer: { id: 'p', metadata: null, tracks: [] }, hidden: true };
+  assert.deepEqual(peerEventOf(change)?.target, { to: [] });
+  assert.deepEqual(serverEventOf(change), { type: 'PeerConnected', peerId: 'p' });
+});
 
 test('backends get the metadata of a component track, peers only its type', () => {
   const change: RoomChange = { kind: 'trackAdded', track: ofComponent };

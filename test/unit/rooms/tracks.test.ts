@@ -168,7 +168,7 @@ describe('disconnecting', () => {
 describe('permissions', () => {
   test('are checked on every request', async () => {
     const { rooms, alice } = await pair();
-    rooms.findPeer('r', 'alice')?.changePermissions({ publish: ['audio'], subscribe: true, data: false });
+    rooms.findPeer('r', 'alice')?.rights.change({ publish: ['audio'], subscribe: true, data: false });
     await assert.rejects(publish(alice, 'video'), { code: 'forbidden' });
     await publish(alice, 'audio');
     assert.throws(() => alice.peer.session.sendData({ label: 'chat', payload: 'hi' }), { code: 'forbidden' });

@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../../api/errors.ts';
 import { responseSchemas } from '../../../api/socket/peer.ts';
+import type { RemotePeer } from '../../../api/socket/peer-events.ts';
+import { type AccessTokenInit, signAccessToken } from '../../kit/access-tokens.ts';
 import { fieldsOf } from '../../kit/fields.ts';
-import { PeerSocket } from '../../kit/network/peer-socket.ts';
+import { type EnteredSocket, PeerSocket } from '../../kit/network/peer-socket.ts';
 import { enteredServer, startSocketServer } from './socket-server.ts';
 
 test('a peer that authenticates is connected and receives the state of the room', async (t) => {
@@ -216,4 +218,101 @@ test('a socket that answers no pings is closed, and its session can be resumed',
   assert.equal((await lively.request('ping')).ok, true);
   const next = await PeerSocket.enter(server.url, token, { resume: data?.sessionId, received: 0 });
   assert.equal(next.welcome.data?.resumed, true);
+});
+
+/** A socket that authenticates with an access token. */
+async function enterWithAccess(url: string, init: AccessTokenInit, more: Record<string, unknown> = {}): Promise<EnteredSocket> {
+  const socket = await PeerSocket.open(url);
+  return Object.assign(socket, { welcome: await socket.request('authenticate', { accessToken: await signAccessToken(init), ...more }) });
+}
+const permissionsOf = ({ welcome }: EnteredSocket) => responseSchemas.authenticate.parse(welcome.data).permissions;
+const creates = { roomCreate: true };
+
+test('an access token creates its room and its peer without a request over REST', async (t) => {
+  const server = await startSocketServer(t);
+  const claims = { name: 'Ada', metadata: '{"role":"host"}', roomConfig: { maxParticipants: 4 } };
+  const socket = await enterWithAccess(server.url, { video: { ...creates, canPublishSources: ['microphone'] }, claims });
+  const welcome = responseSchemas.authenticate.parse(socket.welcome.data);
+  assert.deepEqual([welcome.peerId, welcome.roomId], ['alice', 'room']);
+  assert.deepEqual(welcome.permissions, { publish: ['audio'], subscribe: true, data: true });
+  const { peers, config } = await server.rooms.getRoom('room');
+  assert.deepEqual([config.maxPeers, config.peerlessPurgeTimeout], [4, 300]);
+  assert.deepEqual([peers[0]?.id, peers[0]?.metadata], ['alice', { name: 'Ada', role: 'host' }]);
+});
+
+test('an identity that is no id becomes the externalId of its peer', async (t) => {
+  const server = await startSocketServer(t);
+  const init = { identity: 'ada@example.com', video: creates };
+  await enterWithAccess(server.url, init);
+  await enterWithAccess(server.url, init);
+  const { peers } = await server.rooms.getRoom('room');
+  assert.deepEqual(
+    peers.map(({ externalId }) => externalId),
+    ['ada@example.com'],
+  );
+});
+
+test('an access token whose room does not exist, or that is not valid, is rejected with one message and 4401', async (t) => {
+  const server = await startSocketServer(t);
+  const rejected = async (init: AccessTokenInit) => {
+    const socket = await enterWithAccess(server.url, init);
+    assert.equal((await socket.closed).code, 4401);
+    return socket.welcome.error;
+  };
+  assert.deepEqual(await rejected({}), { code: 'room_not_found', message: 'Room room does not exist' });
+  assert.equal((await rejected({ now: 0 }))?.message, 'The access token has expired');
+  assert.equal((await rejected({ video: { roomJoin: false } }))?.code, 'forbidden');
+  for (const data of [{ token: 'a', accessToken: 'b' }, {}]) {
+    const socket = await PeerSocket.open(server.url);
+    const { error } = await socket.request('authenticate', data);
+    assert.deepEqual([error?.code, error?.message.includes('"a"')], ['invalid_field', false]);
+  }
+});
+
+test('the newest socket of an identity takes over, but not if it has only lost a session', async (t) => {
+  const server = await startSocketServer(t);
+  const first = await enterWithAccess(server.url, { video: creates });
+  const second = await enterWithAccess(server.url, {});
+  assert.equal((await first.closed).code, 4409);
+  const returning = await enterWithAccess(server.url, {}, { resume: first.welcome.data?.sessionId, received: 0 });
+  assert.equal(returning.welcome.error?.code, 'conflict');
+  await second.cut();
+  const resumed = await enterWithAccess(server.url, {}, { resume: second.welcome.data?.sessionId, received: 0 });
+  assert.equal(resumed.welcome.data?.resumed, true);
+});
+
+test('an access token changes permissions only if it was issued after their last change', async (t) => {
+  const server = await startSocketServer(t);
+  const now = Math.floor(Date.now() / 1000);
+  await enterWithAccess(server.url, { video: creates });
+  await server.rooms.patchPeer('room', 'alice', { permissions: { publish: [] } });
+  const same = await enterWithAccess(server.url, { now });
+  assert.deepEqual(permissionsOf(same).publish, []);
+  const newer = await enterWithAccess(server.url, { now: now + 30, claims: { name: 'Ada' }, video: { canPublishSources: ['camera'] } });
+  assert.deepEqual(permissionsOf(newer).publish, ['video']);
+  assert.deepEqual((await server.rooms.getRoom('room')).peers[0]?.metadata, { name: 'Ada' });
+});
+
+test('other peers do not see a hidden peer, backends do', async (t) => {
+  const server = await startSocketServer(t);
+  const seeing = await server.enter('a');
+  const hidden = await enterWithAccess(server.url, { identity: 'ghost', video: { hidden: true } });
+  await hidden.request('setPeerMetadata', { metadata: 'boo' });
+  assert.deepEqual((await server.enter('b')).welcome.data?.peers, [{ id: 'a', metadata: null, tracks: [] }]);
+  await hidden.request('leave');
+  await seeing.waitFor('peerJoined', ({ peer }) => (peer as RemotePeer).id === 'b');
+  assert.deepEqual(
+    seeing.events().map(({ event }) => event),
+    ['peerJoined'],
+  );
+  assert.deepEqual(server.types('ghost'), ['PeerAdded', 'PeerConnected', 'PeerMetadataUpdated', 'PeerDisconnected']);
+  const { peers } = await server.rooms.getRoom('room');
+  assert.deepEqual(
+    peers.map(({ id, hidden: isHidden, permissions }) => [id, isHidden, permissions.publish.length]),
+    [
+      ['a', false, 2],
+      ['ghost', true, 0],
+      ['b', false, 2],
+    ],
+  );
 });

@@ -3,13 +3,26 @@ import { createServer } from 'node:http';
 import type { TestContext } from 'node:test';
 import type { RoomEvent } from '../../../api/events.ts';
 import { peerSocketPath } from '../../../api/peer.ts';
+import { AccessAdmission } from '../../../node/rooms/access-admission.ts';
+import type { LocalRooms } from '../../../node/rooms/local-rooms.ts';
+import { AccessTokens } from '../../../node/rooms/tokens/access-tokens.ts';
 import { PeerSockets, type PeerSocketsOptions } from '../../../node/signaling/peer-sockets.ts';
+import { accessKey } from '../../kit/access-tokens.ts';
 import { makeRooms } from '../../kit/fakes/rooms.ts';
 import { listen } from '../../kit/network/listen.ts';
 import { PeerSocket } from '../../kit/network/peer-socket.ts';
 import { silentLog } from '../../kit/silent-log.ts';
 
 export type SocketServer = Awaited<ReturnType<typeof startSocketServer>>;
+
+function accessTo(rooms: LocalRooms): AccessAdmission {
+  return new AccessAdmission({
+    rooms,
+    tokens: new AccessTokens({ keys: () => [accessKey], maxTtl: () => 86_400_000 }),
+    openRoom: async (room) => void (await rooms.createRoom(room)),
+    discovering: () => false,
+  });
+}
 
 /** Starts the server; it is closed at the end of the test. */
 export async function startSocketServer(test: TestContext, options: Partial<PeerSocketsOptions> = {}) {
@@ -24,6 +37,7 @@ export async function startSocketServer(test: TestContext, options: Partial<Peer
     whyMissing: (...who) => rooms.roomNotFoundError(...who),
     verifyToken: (token) => keys.verify(token),
     signToken: (claims) => keys.sign(claims),
+    access: accessTo(rooms),
     iceServers: ({ id }) => [{ urls: 'turn:turn.example.com', username: id }],
     resumeWindow: () => 10,
     rateLimit: () => 50,

@@ -7,7 +7,10 @@ export const maxMessageBytes = 262144;
 /** Data of each request. */
 export type Requests = {
   authenticate: {
-    token: string;
+    /** The token of the peer. Either token or accessToken is required. */
+    token?: string;
+    /** A token that a backend signed: it creates the peer, and the room if it has the grant. It replaces a connected socket of the same identity, unless resume is set. Nodes before 0.8 do not support it. */
+    accessToken?: string;
     /** The sessionId of a session with a lost socket. */
     resume?: string;
     /** With resume: the number of frames (responses and events) received in the session over all its sockets, without responses to authenticate. The server sends the following ones. */

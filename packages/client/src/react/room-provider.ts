@@ -8,9 +8,9 @@ import { type RoomSlices, RoomStore } from './room-store.ts';
 export const RoomContext = createContext<RoomStore | undefined>(undefined);
 
 export type RoomProviderProps = {
-  /** The peer's `peer_websocket_url` and `token`; changing them joins another room. */
+  /** The peer's `peer_websocket_url` and `token`; changing them joins another room. Without `token`, set `accessToken` in `options`. */
   url: string;
-  token: string;
+  token?: string;
   /** Metadata of this peer for the others; may change. */
   metadata?: Json;
   /** All other options; read when the room is joined. */
@@ -32,7 +32,12 @@ export function RoomProvider({ url, token, metadata, options, onClosed, children
     const timer = setTimeout(() => {
       const now = latest.current;
       try {
-        leave = store.open({ ...now.options, url, token, ...(now.metadata !== undefined && { metadata: now.metadata }) });
+        leave = store.open({
+          ...now.options,
+          url,
+          ...(token !== undefined && { token }),
+          ...(now.metadata !== undefined && { metadata: now.metadata }),
+        });
       } catch (error) {
         setFailure({ error });
         return;

@@ -395,6 +395,8 @@ export type Peer = {
   status: 'connected' | 'disconnected';
   metadata: Json | null;
   permissions: Permissions;
+  /** True if other peers do not see this one. */
+  hidden: boolean;
   tracks: Track[];
 };
 

@@ -1,0 +1,56 @@
+// Access admission: what an access token opens at this node: its room, created if the token permits it, and its peer in that room.
+import { ServiceError } from '../../api/errors.ts';
+import type { RoomOptions } from '../../api/room.ts';
+import type { LocalRooms } from './local-rooms.ts';
+import type { Peer } from './peers/peer.ts';
+import type { Access } from './tokens/access-claims.ts';
+import type { AccessTokens } from './tokens/access-tokens.ts';
+
+export type AccessAdmissionOptions = {
+  rooms: Pick<LocalRooms, 'has' | 'room' | 'roomNotFoundError'>;
+  tokens: Pick<AccessTokens, 'verify'>;
+  /** Creates a room at the least loaded node, unless a node has it. */
+  openRoom: (options: RoomOptions & { roomId: string }) => Promise<void>;
+  /** True while other nodes may own unknown rooms. */
+  discovering: () => boolean;
+};
+
+/** For every door that accepts access tokens: verify(), then at the owning node of the room enter(); openRoom() if no node owns it. */
+export class AccessAdmission {
+  readonly #options: AccessAdmissionOptions;
+
+  constructor(options: AccessAdmissionOptions) {
+    this.#options = options;
+  }
+
+  /** @throws ServiceError `invalid_token`, `forbidden` */
+  verify(token: string): Promise<Access> {
+    return this.#options.tokens.verify(token);
+  }
+
+  /** True if the room of the token is on this node. */
+  isLocal({ roomId }: Access): boolean {
+    return this.#options.rooms.has(roomId);
+  }
+
+  /**
+   * Resolves when a node has the room; call it if none has. `incarnation`: the room incarnation that the client was in.
+   * @throws ServiceError `room_not_found` and others
+   */
+  async openRoom(access: Access, incarnation?: string): Promise<void> {
+    const { rooms, openRoom, discovering } = this.#options;
+    const { roomId, identity, room } = access;
+    if (discovering())
+      throw new ServiceError('unavailable', `Room ${roomId} is not known yet: this node is still discovering other nodes`, {
+        retryAfter: 1,
+      });
+    if (room) await openRoom(room);
+    else if (incarnation === undefined) rooms.room(roomId);
+    else throw rooms.roomNotFoundError(roomId, identity, incarnation);
+  }
+
+  /** The peer of a token in its local room, created if it does not exist. @throws ServiceError `room_not_found`, `room_full` and others */
+  enter(access: Access): Peer {
+    return this.#options.rooms.room(access.roomId).peers.enter(access);
+  }
+}
