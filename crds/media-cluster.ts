@@ -24,7 +24,7 @@ const reference = (what: string) => z.object({ name: secretName }).meta({ descri
 
 /** Every key of these Secrets is used as a token or signing key, so each Secret must be separate. */
 const ownSecret = (field: string): Rule => {
-  const others = ['apiTokens', 'secretKeys', 'cookie', 's3', 'webhooks'].filter((each) => each !== field);
+  const others = ['apiTokens', 'secretKeys', 'cookie', 'accessKeys', 's3', 'webhooks'].filter((each) => each !== field);
   const same = others.map((other) => `(has(self.${other}) && self.${other}.name == self.${field}.name)`);
   return {
     rule: `!has(self.${field}) || !(${same.join(' || ')})`,
@@ -42,10 +42,13 @@ const secrets = withRules(
       'Secret with the token keys: `current`, and `next` or `previous` during a rotation. If omitted, the operator creates `<name>-secret-keys`.',
     ).optional(),
     cookie: reference('Secret with the `cookie` of the cluster. If omitted, the operator creates `<name>-cookie`.').optional(),
+    accessKeys: reference(
+      'Secret whose values are access keys, with which backends sign access tokens: secrets of at least 32 characters, or public keys as PEM. The name of a value is the id of the key; tokens of a key whose id ends with `.join` create no rooms. If omitted, the nodes accept no access tokens.',
+    ).optional(),
     s3: reference('Secret with `accessKeyId` and `secretAccessKey` of config.s3.').optional(),
     webhooks: reference('Secret whose values are webhook signing keys (`whsec_`...).').optional(),
   }),
-  ...['apiTokens', 'webhooks'].map(ownSecret),
+  ...['apiTokens', 'accessKeys', 'webhooks'].map(ownSecret),
 ).meta({ description: 'Secrets of the cluster, of the same namespace.' });
 
 const drainTimeout = integer(0, 604_800);

@@ -39,6 +39,7 @@ export function configFiles(cluster: StoredCluster, facts: Pick<ClusterContext, 
   const secrets = {
     apiTokens: values.apiTokens(names.apiTokens),
     secretKeys: values.secretKeys(names.secretKeys),
+    ...(names.accessKeys === undefined ? {} : { accessKeys: values.accessKeys(names.accessKeys) }),
     ...(names.webhooks === undefined ? {} : { webhooks: { secret: values.webhookKeys(names.webhooks) } }),
     ...(names.s3 === undefined || config.s3 === undefined ? {} : { s3: values.s3Keys(names.s3) }),
     // The whole list, because a later file replaces lists of earlier ones.

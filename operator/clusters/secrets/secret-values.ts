@@ -1,5 +1,6 @@
 // Values read from Secrets, validated with the rules of the nodes, so that the status reports an error and no node has to reject it.
 import type { z } from 'zod';
+import { type AccessKey, accessPublicKey, accessSecret, isPublicKey, maxAccessKeyId } from '../../../api/settings/access-keys.ts';
 import {
   bearerToken,
   cookie,
@@ -24,6 +25,7 @@ export function secretsOf(cluster: StoredCluster) {
     apiTokens: secrets.apiTokens?.name ?? made.apiTokens,
     secretKeys: secrets.secretKeys?.name ?? made.secretKeys,
     cookie: secrets.cookie?.name ?? made.cookie,
+    accessKeys: secrets.accessKeys?.name,
     s3: secrets.s3?.name,
     webhooks: secrets.webhooks?.name,
     certificates: hasCertificates(cluster) ? made.certificates : undefined,
@@ -70,6 +72,8 @@ const rules = {
   token: ruleOf(bearerToken),
   secret: ruleOf(secretText),
   cookie: ruleOf(cookie),
+  accessSecret: ruleOf(accessSecret),
+  publicKey: ruleOf(accessPublicKey),
   webhook: ruleOf(webhookSecret),
   credential: ruleOf(iceText),
 } as const satisfies Record<string, Rule>;
@@ -77,6 +81,7 @@ const rules = {
 /** Keys that a field needs in its Secret, if it is not one key. */
 const neededKeys: Readonly<Record<string, string>> = {
   'secrets.apiTokens': 'a key for each API token',
+  'secrets.accessKeys': 'a key for each access key',
   'secrets.s3': 'the keys "accessKeyId" and "secretAccessKey"',
   'secrets.webhooks': 'a key for each signing key',
 };
@@ -113,6 +118,22 @@ export class SecretValues {
 
   cookie(secret: string): string | undefined {
     return this.#value(secret, cookieKey, 'secrets.cookie', rules.cookie);
+  }
+
+  accessKeys(secret: string): AccessKey[] {
+    const data = this.#data(secret, 'secrets.accessKeys');
+    const ids = Object.keys(data).sort();
+    if (this.#secrets.has(secret) && (ids.length === 0 || ids.length > maxTokens || ids.some((id) => id.length > maxAccessKeyId)))
+      this.#problem(
+        'SecretInvalid',
+        `Secret "${secret}" must have 1 to ${maxTokens} access keys with ids of at most ${maxAccessKeyId} characters`,
+      );
+    return ids.flatMap((id) => {
+      const isPublic = isPublicKey(data[id] ?? '');
+      const value = this.#value(secret, id, 'secrets.accessKeys', isPublic ? rules.publicKey : rules.accessSecret);
+      if (value === undefined) return [];
+      return { id, ...(isPublic ? { publicKey: value } : { secret: value }), ...(id.endsWith('.join') && { roomCreate: false }) };
+    });
   }
 
   s3Keys(secret: string): { accessKeyId: string | undefined; secretAccessKey: string | undefined } {
@@ -181,7 +202,8 @@ export function referenceProblems(cluster: StoredCluster): ConditionReason[] {
       message: 'config.s3 needs secrets.s3, the name of a Secret with accessKeyId and secretAccessKey',
     });
   // Any other key of these Secrets would be used as a token or signing key too.
-  for (const [field, name] of [['apiTokens', own.apiTokens] as const, ['webhooks', own.webhooks] as const]) {
+  for (const field of ['apiTokens', 'accessKeys', 'webhooks'] as const) {
+    const name = own[field];
     const others = Object.entries(own).filter(([other]) => other !== field);
     if (name !== undefined && others.some(([, other]) => other === name || (Array.isArray(other) && other.includes(name))))
       problems.push({ reason: 'SecretShared', message: `secrets.${field} must name a separate Secret, because all of its keys are used` });

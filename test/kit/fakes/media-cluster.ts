@@ -1,4 +1,5 @@
 // MediaCluster fixtures: resources as the API server returns them, and the operator's context.
+import { generateKeyPairSync } from 'node:crypto';
 import { mediaClusterSpecSchema } from '../../../crds/media-cluster.ts';
 import { apiVersions } from '../../../crds/types.ts';
 import type { ClusterContext, SecretData } from '../../../operator/clusters/cluster-context.ts';
@@ -16,11 +17,15 @@ export function testCluster(spec: object = {}, metadata: Partial<StoredCluster['
 
 export const webhookKey = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
 
+/** A public key of P-256. */
+export const partnerKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ type: 'spki', format: 'pem' }).toString();
+
 /** Secrets of a cluster named `media` that the operator creates, and the ones that `richSpec` references. */
 export const testSecrets: Readonly<Record<string, SecretData>> = {
   'media-api-tokens': { operator: 'token-of-the-operator', admin: 'token-of-the-admin\n', 'dashboard.read': 'token-that-reads' },
   'media-secret-keys': { current: 'c'.repeat(48), previous: 'p'.repeat(48) },
   'media-cookie': { cookie: 'cookie-of-the-cluster' },
+  'access-keys': { backend: 'secret-of-the-access-key-backend\n', 'partner.join': partnerKey },
   'bucket-keys': { accessKeyId: 'key-id-of-s3', secretAccessKey: 'secret-key-of-s3' },
   'hook-keys': { first: webhookKey },
   'turn-credentials': { password: 'password of turn' },
@@ -91,13 +96,13 @@ export const richSpec = {
       pendingMaxBytes: 1_000_000,
       dataMessageMaxBytes: 8_192,
     },
-    timeouts: { peerResumeWindow: 5, rawRecordingTtl: null },
+    timeouts: { peerResumeWindow: 5, accessTokenMaxTtl: 3_600, rawRecordingTtl: null },
     roomDefaults: { peerDisconnectedTimeout: null, peerlessPurgeTimeout: 600 },
     s3: { bucket: 'recordings', region: 'eu-1', endpoint: 'https://s3.example', pathPrefix: 'rooms/' },
     webrtc: { maxIncomingBitrate: 2_500_000 },
     avMaxCpu: 1.5,
   },
-  secrets: { s3: { name: 'bucket-keys' }, webhooks: { name: 'hook-keys' } },
+  secrets: { accessKeys: { name: 'access-keys' }, s3: { name: 'bucket-keys' }, webhooks: { name: 'hook-keys' } },
   storage: { persistentVolumeClaim: { storageClassName: 'fast', accessModes: ['ReadWriteOnce'], size: '0.5Gi' } },
   turn: { enabled: true },
   sip: { calls: 6, components: 2 },

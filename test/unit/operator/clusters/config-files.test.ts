@@ -8,7 +8,7 @@ import { defaultLayer, fileLayer, mergeLayers } from '../../../../node/config/la
 import type { SecretData } from '../../../../operator/clusters/cluster-context.ts';
 import { type ConfigFiles, configFiles, configObjects } from '../../../../operator/clusters/config-files.ts';
 import { decodeSecret, operatorToken, secretNames } from '../../../../operator/clusters/secrets/secret-values.ts';
-import { richSpec, testCluster, testFacts, testSecrets, webhookKey } from '../../../kit/fakes/media-cluster.ts';
+import { partnerKey, richSpec, testCluster, testFacts, testSecrets, webhookKey } from '../../../kit/fakes/media-cluster.ts';
 
 const rich = testCluster(richSpec);
 const factsWith = (changes: Record<string, SecretData | undefined>) => {
@@ -50,6 +50,11 @@ test('a node that reads the files gets the settings of the spec and its Secrets'
     { name: 'operator', token: 'token-of-the-operator', scope: 'admin' },
   ]);
   assert.deepEqual(settings.secretKeys, ['c'.repeat(48), 'p'.repeat(48)]);
+  assert.deepEqual(settings.accessKeys, [
+    { id: 'backend', secret: 'secret-of-the-access-key-backend' },
+    { id: 'partner.join', publicKey: partnerKey.trim(), roomCreate: false },
+  ]);
+  assert.equal(settings.timeouts.accessTokenMaxTtl, 3_600_000);
   assert.deepEqual(settings.s3, {
     bucket: 'recordings',
     region: 'eu-1',
@@ -80,7 +85,7 @@ test('an empty spec gives the defaults, with webhooks to private addresses off',
   const open = settingsOf(filesOf(testCluster({ config: { allowPrivateAddresses: true } })));
   assert.deepEqual([open.allowPrivateAddresses, open.webhooks.allowPrivate], [true, true]);
   assert.equal(settings.roomDefaults.peerDisconnectedTimeout, 120);
-  assert.deepEqual(settings.iceServers, []);
+  assert.deepEqual([settings.iceServers, settings.accessKeys], [[], []]);
   assert.equal(settings.s3, null);
 });
 
@@ -135,6 +140,7 @@ for (const [name, field, keys] of [
   ['media-api-tokens', 'secrets.apiTokens', 'a key for each API token'],
   ['media-secret-keys', 'secrets.secretKeys', 'the key "current"'],
   ['media-cookie', 'secrets.cookie', 'the key "cookie"'],
+  ['access-keys', 'secrets.accessKeys', 'a key for each access key'],
   ['bucket-keys', 'secrets.s3', 'the keys "accessKeyId" and "secretAccessKey"'],
   ['hook-keys', 'secrets.webhooks', 'a key for each signing key'],
   ['turn-credentials', 'config.iceServers', 'the key "password"'],
@@ -180,6 +186,12 @@ test('values that nodes would reject are rejected, with a message that does not 
   assert.deepEqual(reasons({ 'media-cookie': { cookie: 'two words' } }), ['SecretInvalid']);
   assert.deepEqual(reasons({ 'media-secret-keys': { current: 'a\u0000b' } }), ['SecretInvalid']);
   assert.deepEqual(reasons({ 'hook-keys': {} }), ['SecretInvalid']);
+  assert.deepEqual(reasons({ 'access-keys': {} }), ['SecretInvalid']);
+  assert.deepEqual(reasons({ 'access-keys': { ['n'.repeat(65)]: 's'.repeat(32) } }), ['SecretInvalid']);
+  assert.deepEqual(reasons({ 'access-keys': { backend: 'short', partner: partnerKey.replace('MFkw', 'MFkx') } }), [
+    'SecretInvalid',
+    'SecretInvalid',
+  ]);
   const five = Object.fromEntries(['a', 'b', 'c', 'd', 'e'].map((key) => [key, webhookKey]));
   assert.deepEqual(reasons({ 'hook-keys': five }), ['SecretInvalid']);
 });
