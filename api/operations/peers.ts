@@ -47,7 +47,7 @@ export const peerOperations = {
   }),
   deletePeer: operation('DELETE /room/{roomId}/peer/{peerId}', {
     ...peer,
-    summary: 'Remove a peer from its room.',
+    summary: 'Remove a peer from its room. Access tokens of its identity that were issued before are rejected from then on.',
     response: does(204, 'The peer was removed.'),
     sdk: 'peers.delete()',
   }),

@@ -45,6 +45,7 @@ export class Cluster {
       onDuplicate: (entry, older) => void this.#endDuplicate(entry, older.owner),
       onEnded: (roomId, reason) => local.endedElsewhere(roomId, reason),
       onMade: (roomId) => local.createdElsewhere(roomId),
+      revoked: local.revoked,
       onLost: (node, entries) => traffic.roomsLost(node, entries),
     });
     this.rooms = new ClusterRooms({ ...options, address: () => describe().address });

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { type NodeState, nodeStateSchema } from '../../api/node.ts';
 import type { Log } from '../common/log.ts';
+import type { Revocations } from '../rooms/tokens/revocations.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 import { ConnectedPeers, type LostEntry, type Presence } from './connected-peers.ts';
 import type { Directory, DirectoryEntry } from './directory.ts';
@@ -28,6 +29,11 @@ const helloSchema = z.object({
   /** Nodes of 0.7 do not send it. */
   rpc: z.int().min(1).default(1),
   /** `connected`: ids of connected peers. Nodes of 0.7.0 do not send it. */
+  /** Deleted rooms: access tokens that were issued before are not valid any more. Nodes of 0.7 do not send it. */
+  deleted: z
+    .array(z.object({ name: z.string().max(128), at: z.number() }))
+    .max(100_000)
+    .default([]),
   rooms: z.array(entrySchema.extend({ connected: z.array(z.string().max(128)).max(100_000).default([]) })).max(1_000_000),
 });
 const changeSchema = z.object({
@@ -54,6 +60,8 @@ export type MembershipOptions = {
   /** A remote room ended, or exists (again). */
   onEnded: (roomId: string, reason: string) => void;
   onMade: (roomId: string) => void;
+  /** Deleted rooms, those of this node and of all others. */
+  revoked: Pick<Revocations, 'add' | 'all'>;
   /** Rooms that were lost with their node. */
   onLost: (node: NodeName, entries: readonly LostEntry[]) => void;
 };
@@ -119,10 +127,11 @@ export class Membership {
     const rooms = directory
       .ownedBy(links.self)
       .map(({ owner, ...entry }) => ({ ...entry, connected: this.#peers.of(owner, entry.incarnation) }));
-    return { ...this.own, rpc: rpcVersion, rooms };
+    return { ...this.own, rpc: rpcVersion, deleted: this.#options.revoked.all(), rooms };
   }
 
-  #meet(name: NodeName, { rooms, ...member }: z.infer<typeof helloSchema>): void {
+  #meet(name: NodeName, { rooms, deleted, ...member }: z.infer<typeof helloSchema>): void {
+    for (const each of deleted) this.#options.revoked.add(each.name, each.at);
     this.#options.members.set({ name, ...member });
     this.#peers.replace(name, rooms);
     for (const { id } of rooms) this.#options.onMade(id);

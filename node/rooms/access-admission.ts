@@ -7,7 +7,7 @@ import type { Access } from './tokens/access-claims.ts';
 import type { AccessTokens } from './tokens/access-tokens.ts';
 
 export type AccessAdmissionOptions = {
-  rooms: Pick<LocalRooms, 'has' | 'room' | 'roomNotFoundError'>;
+  rooms: Pick<LocalRooms, 'has' | 'room' | 'roomNotFoundError' | 'revoked'>;
   tokens: Pick<AccessTokens, 'verify'>;
   /** Creates a room at the least loaded node, unless a node has it. */
   openRoom: (options: RoomOptions & { roomId: string }) => Promise<void>;
@@ -40,6 +40,7 @@ export class AccessAdmission {
   async openRoom(access: Access, incarnation?: string): Promise<void> {
     const { rooms, openRoom, discovering } = this.#options;
     const { roomId, identity, room } = access;
+    this.#checkRevoked(access);
     if (discovering())
       throw new ServiceError('unavailable', `Room ${roomId} is not known yet: this node is still discovering other nodes`, {
         retryAfter: 1,
@@ -51,6 +52,12 @@ export class AccessAdmission {
 
   /** The peer of a token in its local room, created if it does not exist. @throws ServiceError `room_not_found`, `room_full` and others */
   enter(access: Access): Peer {
+    this.#checkRevoked(access);
     return this.#options.rooms.room(access.roomId).peers.enter(access);
+  }
+
+  #checkRevoked({ roomId, issuedAt }: Access): void {
+    if (this.#options.rooms.revoked.includes(roomId, issuedAt))
+      throw new ServiceError('invalid_token', 'The access token is revoked: its room was deleted after it was issued');
   }
 }

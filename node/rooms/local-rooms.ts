@@ -13,6 +13,7 @@ import { newId } from './ids.ts';
 import type { ComponentFactory, MediaEngine } from './interfaces.ts';
 import type { Peer } from './peers/peer.ts';
 import { Room } from './room.ts';
+import { Revocations } from './tokens/revocations.ts';
 
 /** End reasons caused by the node, not by a client. */
 const endsOfNode = new Set(['draining', 'shutdown']);
@@ -23,8 +24,13 @@ const maxTombstones = 10_000;
 /** While draining, how often rooms are checked in addition to their events: viewers of a stream leave without an event. Milliseconds. */
 const drainCheckMs = 5_000;
 
-/** Defaults and limits of the node, times in seconds; read on every use. */
-export type LocalLimits = ReloadableValues['limits'] & ReloadableValues['roomDefaults'];
+/** Maximum number of deleted rooms whose tokens are revoked. */
+const maxRevoked = 20_000;
+
+/** Defaults and limits of the node, read on every use; times in seconds, except `accessTokenMaxTtl`. */
+export type LocalLimits = ReloadableValues['limits'] &
+  ReloadableValues['roomDefaults'] &
+  Pick<ReloadableValues['timeouts'], 'accessTokenMaxTtl'>;
 
 export type LocalRoomsOptions = {
   node: string;
@@ -49,6 +55,8 @@ export class LocalRooms {
   readonly #rooms = new Map<string, Room>();
   readonly #byExternalId = new Map<string, Room>();
   readonly #ended = new Map<string, { reason: string; at: number }>();
+  /** Ids of deleted rooms of all nodes: access tokens that were issued before are not valid any more. */
+  readonly revoked: Revocations;
   #accepting = true;
   #draining: PromiseWithResolvers<void> | undefined;
   #drainCheck: Timer | undefined;
@@ -56,6 +64,7 @@ export class LocalRooms {
 
   constructor(options: LocalRoomsOptions) {
     this.#options = options;
+    this.revoked = new Revocations({ maxTtl: () => options.limits().accessTokenMaxTtl, max: maxRevoked });
   }
 
   get accepting(): boolean {
@@ -226,6 +235,7 @@ export class LocalRooms {
   }
 
   #rememberEnd(id: string, reason: string): void {
+    if (reason === 'deleted') this.revoked.add(id);
     this.#ended.delete(id);
     this.#ended.set(id, { reason, at: Date.now() });
     for (const [oldest, { at }] of this.#ended) {

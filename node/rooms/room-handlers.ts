@@ -37,7 +37,7 @@ export function roomHandlers(rooms: LocalRooms): Handlers<Operations> {
       peer.rights.change(body.permissions);
       return viewOf(peer);
     },
-    deletePeer: ({ params }) => peerOf(params).remove('removed'),
+    deletePeer: ({ params }) => rooms.room(params.roomId).peers.delete(params.peerId),
     renewPeerToken: async ({ params }) => ({ token: await rooms.signPeerToken(peerOf(params)) }),
     deleteTrack: ({ params }) => rooms.room(params.roomId).publisherOf(params.trackId).removeTrack(params.trackId),
     muteTrack: ({ params }) => rooms.room(params.roomId).setTrackMuted(params.trackId, true),

@@ -43,7 +43,7 @@ export type RoomInit = {
   engine: MediaEngine;
   components: ComponentFactory;
   /** Limits of the node; read on every use, because they are reloadable. */
-  limits: () => ReloadableValues['limits'];
+  limits: () => ReloadableValues['limits'] & Pick<ReloadableValues['timeouts'], 'accessTokenMaxTtl'>;
   onEvent: RoomEventListener;
   /** The room ended; called once, before its last event. `reason` as in the event. */
   onEnded: (reason: string) => void;
@@ -209,6 +209,7 @@ export class Room {
     const dataBudget = DataBudget.ofRoom(dataMaxBytes);
     return new Peers({
       maxPeers: () => Math.min(this.#config.maxPeers ?? Number.POSITIVE_INFINITY, limits().maxPeersPerRoom),
+      accessTokenMaxTtl: () => limits().accessTokenMaxTtl,
       publishedByComponents: () => this.components.tracks(),
       context: {
         roomId: this.id,

@@ -13,7 +13,7 @@ import type { PeerTokens } from './tokens/peer-tokens.ts';
 
 export type RoomsContext = FeatureContext &
   Pick<LocalRoomsOptions, 'node' | 'engine' | 'components' | 'clustered'> & {
-    hot: { readonly current: Pick<ReloadableValues, 'limits' | 'roomDefaults'> };
+    hot: { readonly current: Pick<ReloadableValues, 'limits' | 'roomDefaults' | 'timeouts'> };
     /** `host`: SVC_HOST. */
     address: { readonly host: string };
     tokens: PeerTokens;
@@ -25,7 +25,10 @@ export function createRooms(context: RoomsContext): LocalRooms {
   const rooms = new LocalRooms({
     ...{ log, node, engine, components, clustered },
     address: () => address.host,
-    limits: () => ({ ...hot.current.limits, ...hot.current.roomDefaults }),
+    limits: () => {
+      const { limits, roomDefaults, timeouts } = hot.current;
+      return { ...limits, ...roomDefaults, accessTokenMaxTtl: timeouts.accessTokenMaxTtl };
+    },
     signToken: (claims) => tokens.sign(claims),
     // Subscribers outlive the request that caused the event.
     onEvent: (event, { config, trace }) => {

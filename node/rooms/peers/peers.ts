@@ -6,6 +6,7 @@ import type { Target } from '../../../api/socket/peer-events.ts';
 import { newId } from '../ids.ts';
 import type { CloseReason } from '../interfaces.ts';
 import type { Access } from '../tokens/access-claims.ts';
+import { Revocations } from '../tokens/revocations.ts';
 import type { DataTrack, Track } from '../track.ts';
 import { Peer } from './peer.ts';
 import type { PeerContext } from './peer-context.ts';
@@ -14,17 +15,25 @@ import type { PeerRightsInit } from './rights.ts';
 
 export type PeersOptions = {
   maxPeers: () => number;
+  /** Longest validity of an access token in milliseconds. */
+  accessTokenMaxTtl: () => number;
   publishedByComponents: () => Iterable<Track>;
   context: Omit<PeerContext, 'forget' | 'publishedFor'>;
 };
+/** Maximum number of identities of a room whose tokens are revoked. */
+const maxRevoked = 10_000;
+
 export type AddedPeer = { peer: Peer; created: boolean };
 
 export class Peers {
   readonly #options: PeersOptions;
   readonly #peers = new Map<string, Peer>();
+  /** Identities of removed peers. */
+  readonly #revoked: Revocations;
 
   constructor(options: PeersOptions) {
     this.#options = options;
+    this.#revoked = new Revocations({ maxTtl: options.accessTokenMaxTtl, max: maxRevoked });
   }
 
   all(): Iterable<Peer> {
@@ -70,9 +79,11 @@ export class Peers {
 
   /**
    * The peer of an access token. A token that was issued after the last change of its permissions sets them and the metadata.
-   * @throws ServiceError `room_full`
+   * @throws ServiceError `room_full`, `invalid_token` if the peer was removed after the issue of the token
    */
   enter({ identity, permissions, metadata, hidden, issuedAt }: Access): Peer {
+    if (this.#revoked.includes(identity, issuedAt))
+      throw new ServiceError('invalid_token', 'The access token is revoked: its peer was removed after it was issued');
     const known = this.#peers.get(identity) ?? this.#byExternalId(identity);
     if (!known) {
       const names = isValidId(identity) ? { peerId: identity } : { externalId: identity };
@@ -111,6 +122,16 @@ export class Peers {
     // The first peer needs the router; creating it now saves that time when the peer connects.
     context.media.rtpCapabilities().catch((error: unknown) => context.log.debug({ err: error }, 'could not prepare media of room'));
     return { peer, created: true };
+  }
+
+  /**
+   * Removes a peer, and rejects access tokens of its identity that were issued until now, also if there is no such peer.
+   * @throws ServiceError `peer_not_found`
+   */
+  delete(peerId: string): void {
+    const externalId = this.#peers.get(peerId)?.externalId ?? null;
+    for (const identity of [peerId, externalId]) if (identity !== null) this.#revoked.add(identity);
+    this.get(peerId).remove('removed');
   }
 
   timeoutChanged(): void {

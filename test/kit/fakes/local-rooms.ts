@@ -26,7 +26,7 @@ export class TestLocalRooms extends LocalRooms {
   }
 
   async deletePeer(roomId: string, peerId: string): Promise<void> {
-    this.room(roomId).peers.get(peerId).remove('removed');
+    this.room(roomId).peers.delete(peerId);
   }
 
   async removeTrack(roomId: string, trackId: string): Promise<void> {

@@ -17,6 +17,7 @@ export const noLimits: LocalLimits = {
   ...new TestHot().current.limits,
   peerDisconnectedTimeout: null,
   peerlessPurgeTimeout: null,
+  accessTokenMaxTtl: 86_400_000,
 };
 
 export type TestRooms = {

@@ -205,6 +205,19 @@ describe('node loss and partition', () => {
     assert.equal((await a.cluster.rooms.createRoom({ roomId: 'gone' })).created, true);
   });
 
+  test('every node remembers deleted rooms, also one that joins later, so that access tokens of them stay revoked', async () => {
+    const { network, a, b, c } = await connected(3);
+    await b.local.createRoom({ roomId: 'gone' });
+    await flushNetwork();
+    await c.run.deleteRoom({ roomId: 'gone' });
+    await flushNetwork();
+    const joining = makeNode(network, 'svc@joining');
+    network.connectAll();
+    await flushNetwork();
+    for (const { local } of [a, b, c, joining])
+      assert.deepEqual([local.revoked.includes('gone', 0), local.revoked.includes('gone', Date.now() + 1_000)], [true, false]);
+  });
+
   test('names reserved by a lost node are free', async () => {
     const { network, a, b, c } = await connected(3);
     // c reserves the name at the arbiter a, and is lost before it has created the room.

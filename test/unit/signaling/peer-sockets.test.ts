@@ -227,6 +227,9 @@ async function enterWithAccess(url: string, init: AccessTokenInit, more: Record<
 }
 const permissionsOf = ({ welcome }: EnteredSocket) => responseSchemas.authenticate.parse(welcome.data).permissions;
 const creates = { roomCreate: true };
+/** Seconds since 1970. Tokens that are issued in the next second are newer than everything that has happened. */
+const seconds = () => Math.floor(Date.now() / 1000);
+const later = () => seconds() + 1;
 
 test('an access token creates its room and its peer without a request over REST', async (t) => {
   const server = await startSocketServer(t);
@@ -283,12 +286,12 @@ test('the newest socket of an identity takes over, but not if it has only lost a
 
 test('an access token changes permissions only if it was issued after their last change', async (t) => {
   const server = await startSocketServer(t);
-  const now = Math.floor(Date.now() / 1000);
-  await enterWithAccess(server.url, { video: creates });
+  const now = seconds();
+  await enterWithAccess(server.url, { video: creates, now });
   await server.rooms.patchPeer('room', 'alice', { permissions: { publish: [] } });
   const same = await enterWithAccess(server.url, { now });
   assert.deepEqual(permissionsOf(same).publish, []);
-  const newer = await enterWithAccess(server.url, { now: now + 30, claims: { name: 'Ada' }, video: { canPublishSources: ['camera'] } });
+  const newer = await enterWithAccess(server.url, { now: later(), claims: { name: 'Ada' }, video: { canPublishSources: ['camera'] } });
   assert.deepEqual(permissionsOf(newer).publish, ['video']);
   assert.deepEqual((await server.rooms.getRoom('room')).peers[0]?.metadata, { name: 'Ada' });
 });
@@ -315,4 +318,25 @@ test('other peers do not see a hidden peer, backends do', async (t) => {
       ['b', false, 2],
     ],
   );
+});
+
+test('a deletion of a peer or a room revokes the access tokens issued before it', async (t) => {
+  const server = await startSocketServer(t);
+  const now = seconds();
+  const identities = ['alice', 'ada@example.com', 'absent'];
+  const errorOf = async (identity: string, init: AccessTokenInit) =>
+    (await enterWithAccess(server.url, { identity, ...init })).welcome.error;
+  for (const identity of identities.slice(0, 2)) assert.equal(await errorOf(identity, { video: creates, now }), undefined);
+  const ids = (await server.rooms.getRoom('room')).peers.map(({ id }) => id);
+  for (const id of ids) await server.rooms.deletePeer('room', id);
+  await assert.rejects(server.rooms.deletePeer('room', 'absent'), { code: 'peer_not_found' });
+  for (const identity of identities) {
+    const message = 'The access token is revoked: its peer was removed after it was issued';
+    assert.deepEqual(await errorOf(identity, { now }), { code: 'invalid_token', message });
+    assert.equal(await errorOf(identity, { now: later() }), undefined);
+  }
+  await server.rooms.deleteRoom('room');
+  const message = 'The access token is revoked: its room was deleted after it was issued';
+  assert.deepEqual(await errorOf('bob', { video: creates, now }), { code: 'invalid_token', message });
+  assert.equal(await errorOf('bob', { video: creates, now: later() }), undefined);
 });

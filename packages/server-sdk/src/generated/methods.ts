@@ -141,7 +141,7 @@ export class Peers {
   }
 
   /**
-   * Remove a peer from its room.
+   * Remove a peer from its room. Access tokens of its identity that were issued before are rejected from then on.
    * @throws MediaroomsError `room_not_found`, `room_ended`, `node_unreachable`, `peer_not_found`
    */
   async delete(roomId: string, peerId: string, options?: RequestOptions): Promise<void> {

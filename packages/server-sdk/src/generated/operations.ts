@@ -151,7 +151,7 @@ export type Operations = {
       data: FoundPeer;
     };
   };
-  /** Remove a peer from its room. */
+  /** Remove a peer from its room. Access tokens of its identity that were issued before are rejected from then on. */
   deletePeer: {
     answer: undefined;
   };

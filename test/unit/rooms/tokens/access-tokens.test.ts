@@ -5,6 +5,7 @@ import { describe, test } from 'node:test';
 import { ServiceError } from '../../../../api/errors.ts';
 import { type AccessKey, accessKeys, accessKeysOf } from '../../../../api/settings/access-keys.ts';
 import { AccessTokens } from '../../../../node/rooms/tokens/access-tokens.ts';
+import { Revocations } from '../../../../node/rooms/tokens/revocations.ts';
 import { type AccessTokenInit, accessKey, signAccessToken } from '../../../kit/access-tokens.ts';
 
 const now = 1_800_000_000;
@@ -258,4 +259,42 @@ test('keys of a file and of the variable are checked', () => {
     { id: 'a', secret },
   ];
   assert.equal(messageOf(twice), 'to have each id once');
+});
+
+describe('revocations', () => {
+  test('tokens issued until the deletion, in the same second, or without a time are revoked', () => {
+    const revoked = new Revocations({ maxTtl: () => day * 1000, max: 10, now: () => 10_700 });
+    revoked.add('alice');
+    assert.deepEqual(
+      [0, 9_000, 10_000, 11_000].map((issuedAt) => revoked.includes('alice', issuedAt)),
+      [true, true, true, false],
+    );
+    assert.equal(revoked.includes('bob', 0), false);
+  });
+
+  test('a later deletion counts, and that of a node whose clock is ahead counts from now', () => {
+    const revoked = new Revocations({ maxTtl: () => day * 1000, max: 10, now: () => 50_000 });
+    revoked.add('alice', 40_000);
+    revoked.add('alice', 30_000);
+    revoked.add('bob', 90_000);
+    assert.deepEqual(revoked.all(), [
+      { name: 'alice', at: 40_000 },
+      { name: 'bob', at: 50_000 },
+    ]);
+  });
+
+  test('they are forgotten when no token can be valid any more, and the oldest beyond the maximum', () => {
+    let time = 0;
+    const revoked = new Revocations({ maxTtl: () => 1_000, max: 2, now: () => time });
+    revoked.add('a');
+    time = 1_000;
+    revoked.add('b');
+    assert.deepEqual(revoked.all(), [{ name: 'b', at: 1_000 }]);
+    revoked.add('c');
+    revoked.add('d');
+    assert.deepEqual(
+      revoked.all().map(({ name }) => name),
+      ['c', 'd'],
+    );
+  });
 });
