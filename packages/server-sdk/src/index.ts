@@ -1,5 +1,6 @@
 // Entry point of @mediarooms/server.
 
+export type { AccessKey, AccessTokenOptions, AccessTokens } from './access-tokens.ts';
 export type { Calls } from './calls.ts';
 // biome-ignore lint/performance/noBarrelFile: a package has one entry.
 export { type ErrorCode, MediaroomsError } from './errors.ts';

@@ -1,5 +1,6 @@
 // Client of a Mediarooms server or cluster: REST calls by group, and the events of all rooms.
 
+import { AccessTokens } from './access-tokens.ts';
 import { Calls } from './calls.ts';
 import { EventStream, type EventStreamOptions } from './event-stream.ts';
 import { Cluster, Components, Hls, Peers, Tracks } from './generated/methods.ts';
@@ -11,6 +12,8 @@ import { Webhooks } from './webhooks.ts';
 
 /** Client of one server or cluster. Every method rejects with a MediaroomsError. */
 export class Mediarooms {
+  /** Signs access tokens with the option `accessKey`, without a request. */
+  readonly accessTokens: AccessTokens;
   readonly rooms: Rooms;
   readonly peers: Peers;
   readonly tracks: Tracks;
@@ -28,6 +31,7 @@ export class Mediarooms {
     const transport = new Transport(options);
     this.#options = options;
     this.#transport = transport;
+    this.accessTokens = new AccessTokens(options.accessKey);
     this.rooms = new Rooms(transport);
     this.peers = new Peers(transport);
     this.tracks = new Tracks(transport);

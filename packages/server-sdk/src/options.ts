@@ -1,4 +1,5 @@
 // Options of the SDK and their defaults. All times are in milliseconds.
+import type { AccessKey } from './access-tokens.ts';
 
 /** The required part of the W3C WebSocket: the global one of Node.js 22, Deno and Bun, or that of the package `ws`. */
 export type WebSocketLike = {
@@ -17,6 +18,8 @@ export type MediaroomsOptions = {
   url: string | readonly string[];
   /** The API token, or a function that returns the current one; it is called for every attempt. */
   token: string | (() => string | Promise<string>);
+  /** A key of SVC_ACCESS_KEYS, for `accessTokens.sign()`. */
+  accessKey?: AccessKey;
   /** Timeout of a request with all attempts, in milliseconds; default 30,000. */
   timeout?: number;
   /** Timeout of one attempt, in milliseconds; default 10,000. */
