@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { eventCallSchema } from './call.ts';
 import { metadataSchema } from './json.ts';
+import { attributesSchema } from './peer.ts';
 import { trackViewSchema } from './track.ts';
 
 /** Fields that only some event types have. */
@@ -13,6 +14,7 @@ const detailSchemas = {
   call: eventCallSchema,
   digit: z.string().meta({ description: 'One of 0-9, A-D, * and #.' }),
   metadata: metadataSchema.nullable(),
+  attributes: attributesSchema,
   reason: z.string().meta({
     description:
       '`node_lost`: the room was lost with its node. The event has the id `<incarnation>-lost` on every node, and the `PeerDisconnected` events before it `<incarnation>-lost-<peerId>`.',
@@ -50,6 +52,7 @@ export const events = {
   PeerDeleted: event('The peer was removed: by REST, by timeout, or with its room.', ['peerId', 'reason']),
   PeerCrashed: event('The peer was removed because its session failed.', ['peerId', 'reason']),
   PeerMetadataUpdated: event('The metadata of the peer changed.', ['peerId', 'metadata']),
+  PeerAttributesUpdated: event('The attributes of the peer changed. `attributes` are all of them.', ['peerId', 'attributes']),
   TrackAdded: event("A track was published; after its peer's `PeerConnected`.", ['origin', 'track']),
   TrackRemoved: event("A track ended; before its peer's `PeerDisconnected`.", ['origin', 'track']),
   TrackMetadataUpdated: event('The metadata of a track changed.', ['peerId', 'track', 'metadata']),

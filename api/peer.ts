@@ -19,6 +19,23 @@ export const permissionsSchema = z
   .meta({ id: 'Permissions', description: 'Permissions of a peer; enforced by the server on every request.' });
 export type Permissions = z.infer<typeof permissionsSchema>;
 
+const maxAttributes = 64;
+const maxAttributesBytes = 16 * 1024;
+const attributeName = z.string().min(1).max(128);
+const isSmall = (attributes: object) =>
+  Object.keys(attributes).length <= maxAttributes && Buffer.byteLength(JSON.stringify(attributes)) <= maxAttributesBytes;
+const tooLarge = `may have at most ${maxAttributes} entries and ${maxAttributesBytes} bytes of JSON`;
+export const attributesSchema = z
+  .record(attributeName, z.string())
+  .refine(isSmall, tooLarge)
+  .meta({ description: 'Texts of the application by name, for example `{"role": "host"}`: at most 64, together 16 KiB of JSON.' });
+export type Attributes = Readonly<z.infer<typeof attributesSchema>>;
+export const attributesPatchSchema = z
+  .record(attributeName, z.string().nullable())
+  .refine(isSmall, tooLarge)
+  .meta({ description: 'Changed attributes; null deletes one, the others stay unchanged.' });
+export type AttributesPatch = Readonly<z.infer<typeof attributesPatchSchema>>;
+
 export const peerViewSchema = z
   .object({
     id: z.string(),
@@ -26,8 +43,9 @@ export const peerViewSchema = z
     externalId: z.string().nullable(),
     status: z.enum(['connected', 'disconnected']),
     metadata: metadataSchema.nullable(),
+    // Nodes of 0.7 do not send `attributes` and `hidden`.
+    attributes: attributesSchema.default({}),
     permissions: permissionsSchema,
-    // Nodes of 0.7 do not send it.
     hidden: z.boolean().default(false).meta({ description: 'True if other peers do not see this one.' }),
     tracks: z.array(trackViewSchema),
   })
@@ -39,6 +57,7 @@ export const peerOptionsSchema = z
     type: z.literal('webrtc'),
     options: z.strictObject({ enableSimulcast: z.boolean().default(true), permissions: permissionsSchema.optional() }).optional(),
     metadata: metadataSchema.nullable().optional(),
+    attributes: attributesSchema.optional(),
     peerId: idSchema.optional(),
     externalId: externalIdSchema.optional(),
   })
@@ -48,11 +67,21 @@ export type PeerOptions = z.infer<typeof peerOptionsSchema>;
 export const peerPatchSchema = z
   .strictObject({
     // Not permissionsSchema.partial(): it would keep the defaults, so omitted permissions would be granted.
-    permissions: z.strictObject({
-      publish: permissionsSchema.shape.publish.unwrap().optional(),
-      subscribe: permissionsSchema.shape.subscribe.unwrap().optional(),
-      data: permissionsSchema.shape.data.unwrap().optional(),
-    }),
+    permissions: z
+      .strictObject({
+        publish: permissionsSchema.shape.publish.unwrap().optional(),
+        subscribe: permissionsSchema.shape.subscribe.unwrap().optional(),
+        data: permissionsSchema.shape.data.unwrap().optional(),
+      })
+      .optional(),
+    metadata: metadataSchema.nullable().optional(),
+    name: z
+      .string()
+      .max(256)
+      .nullable()
+      .optional()
+      .meta({ description: 'The `name` of the metadata, for example the display name; null removes it.' }),
+    attributes: attributesPatchSchema.optional(),
   })
-  .meta({ id: 'PeerPatch', description: 'New permissions of a peer, effective at once; omitted permissions stay unchanged.' });
+  .meta({ id: 'PeerPatch', description: 'Changes to a peer, effective at once; omitted fields and permissions stay unchanged.' });
 export type PeerPatch = z.infer<typeof peerPatchSchema>;

@@ -40,7 +40,7 @@ export const peerOperations = {
   }),
   updatePeer: operation('PATCH /room/{roomId}/peer/{peerId}', {
     ...peer,
-    summary: 'Change the permissions of a peer, effective immediately.',
+    summary: 'Change the permissions, metadata, name or attributes of a peer, effective immediately.',
     body: { schema: peerPatchSchema, required: true },
     response: shows(foundPeerSchema, 'The updated peer.'),
     sdk: 'peers.update(patch)',

@@ -3,12 +3,17 @@ import { z } from 'zod';
 import { componentTypeSchema } from '../component/types.ts';
 import { jsonSchema, metadataSchema } from '../json.ts';
 import { mediaObjects } from '../media-objects.ts';
-import { permissionsSchema } from '../peer.ts';
+import { attributesSchema, permissionsSchema } from '../peer.ts';
 import { kindSchema, trackViewSchema } from '../track.ts';
 
 /** A peer as other peers see it. */
 export const remotePeerSchema = z
-  .object({ id: z.string(), metadata: metadataSchema.nullable(), tracks: z.array(trackViewSchema) })
+  .object({
+    id: z.string(),
+    metadata: metadataSchema.nullable(),
+    attributes: attributesSchema.optional().meta({ description: 'Omitted if the peer has none, and by nodes before 0.8.' }),
+    tracks: z.array(trackViewSchema),
+  })
   .meta({ id: 'RemotePeer' });
 export type RemotePeer = z.infer<typeof remotePeerSchema>;
 
@@ -29,7 +34,14 @@ const event = <Name extends string, Shape extends z.ZodRawShape>(name: Name, sha
 export const peerEventSchema = z.discriminatedUnion('event', [
   event('peerJoined', { peer: remotePeerSchema }),
   event('peerLeft', { peerId: z.string() }),
-  event('peerMetadataUpdated', { peerId: z.string(), metadata: metadataSchema.nullable() }),
+  event('peerMetadataUpdated', {
+    peerId: z.string().meta({ description: 'The id of this peer if the backend changed its metadata.' }),
+    metadata: metadataSchema.nullable(),
+  }),
+  event('peerAttributesUpdated', {
+    peerId: z.string().meta({ description: 'The id of this peer if the backend changed its attributes.' }),
+    attributes: attributesSchema.meta({ description: 'All attributes of the peer.' }),
+  }),
   event('componentAdded', { component: remoteComponentSchema }),
   event('componentUpdated', { componentId: z.string(), state: componentStateSchema }),
   event('componentRemoved', { componentId: z.string() }),

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { jsonSchema, metadataSchema } from '../json.ts';
 import { mediaObjects } from '../media-objects.ts';
-import { permissionsSchema } from '../peer.ts';
+import { attributesPatchSchema, attributesSchema, permissionsSchema } from '../peer.ts';
 import { kindSchema } from '../track.ts';
 import { remoteComponentSchema, remotePeerSchema } from './peer-events.ts';
 
@@ -81,6 +81,10 @@ export const requestSchemas = {
   setPeerMetadata: z
     .strictObject({ metadata: metadataSchema.nullable() })
     .meta({ description: 'Other peers receive at most one change per second: of faster changes the last one, at the end of the second.' }),
+  setAttributes: z.strictObject({ attributes: attributesPatchSchema }).meta({
+    description:
+      'Like setPeerMetadata, for the changed attributes; null deletes one. Attributes that the backend set are rejected (forbidden). Nodes before 0.8 do not support it.',
+  }),
   setTrackMetadata: z.strictObject({ trackId, metadata: metadataSchema.nullable() }).meta({ description: 'Like setPeerMetadata.' }),
   publishData: z.strictObject({
     transportId,
@@ -116,6 +120,9 @@ export const responseSchemas = {
     roomId: z.string(),
     incarnation: z.string().meta({ description: 'Incarnation of the room: a recreated room with the same id has another one.' }),
     permissions: permissionsSchema,
+    attributes: attributesSchema
+      .optional()
+      .meta({ description: 'Attributes of this peer. Omitted if it has none, and by nodes before 0.8.' }),
     rtpCapabilities: mediaObjects.rtpCapabilities,
     iceServers: z.array(mediaObjects.iceServer),
     peers: z.array(remotePeerSchema),
@@ -148,6 +155,7 @@ export const responseSchemas = {
   setPreferredLayers: empty,
   setPriority: empty,
   setPeerMetadata: empty,
+  setAttributes: empty,
   setTrackMetadata: empty,
   publishData: z.object({ dataTrackId: z.string() }),
   unpublishData: empty,

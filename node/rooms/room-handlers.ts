@@ -34,7 +34,9 @@ export function roomHandlers(rooms: LocalRooms): Handlers<Operations> {
     getPeer: ({ params }) => viewOf(peerOf(params)),
     updatePeer: ({ params, body }) => {
       const peer = peerOf(params);
-      peer.rights.change(body.permissions);
+      const { permissions, ...profile } = body;
+      peer.profile.update(profile);
+      if (permissions) peer.rights.change(permissions);
       return viewOf(peer);
     },
     deletePeer: ({ params }) => rooms.room(params.roomId).peers.delete(params.peerId),

@@ -198,7 +198,7 @@ export class Room {
         media: this.#media,
         announce: (change) => this.#announce(change),
         published: () => this.tracks(),
-        nameOf: (peerId) => this.peers.find(peerId)?.name ?? null,
+        nameOf: (peerId) => this.peers.find(peerId)?.profile.name ?? null,
       },
     });
   }

@@ -15,7 +15,7 @@ const done = (result: void | Promise<void>): Record<string, never> | Promise<Rec
 const handlers: Handlers = {
   join: (peer, { rtpCapabilities, metadata }) => {
     const { subscriptions } = peer.session;
-    if (metadata !== undefined) peer.setMetadata(metadata);
+    if (metadata !== undefined) peer.profile.setMetadata(metadata);
     return done(subscriptions.join(rtpCapabilities));
   },
   createTransport: ({ session }, { direction, sctp }) => session.createTransport(direction, { sctp }),
@@ -32,7 +32,8 @@ const handlers: Handlers = {
   setSubscription: ({ session }, { mode }) => done(session.subscriptions.setMode(mode)),
   setPreferredLayers: ({ session }, { trackId, ...layers }) => done(session.subscriptions.setPreferredLayers(trackId, layers)),
   setPriority: ({ session }, { trackId, priority }) => done(session.subscriptions.setPriority(trackId, priority)),
-  setPeerMetadata: (peer, { metadata }) => done(peer.setMetadata(metadata)),
+  setPeerMetadata: (peer, { metadata }) => done(peer.profile.setMetadata(metadata)),
+  setAttributes: (peer, { attributes }) => done(peer.profile.setAttributes(attributes)),
   setTrackMetadata: ({ session }, { trackId, metadata }) => done(session.publications.setMetadata(trackId, metadata)),
   publishData: ({ session }, data) => session.publications.publishData(data),
   unpublishData: ({ session }, { dataTrackId }) => done(session.publications.removeData(dataTrackId)),
@@ -47,6 +48,7 @@ const costs: { readonly [M in PeerMethod]?: (peer: Peer) => number } = {
   publish: () => 5,
   publishData: () => 5,
   setPeerMetadata: () => 5,
+  setAttributes: () => 5,
   setTrackMetadata: () => 5,
   // Each track needs a separate request to the media worker.
   getStats: (peer) => 10 + (peer.connected ? peer.session.trackCount : 0) / 8,

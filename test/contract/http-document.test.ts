@@ -108,6 +108,9 @@ test('the document accepts and rejects the same bodies as the server', () => {
       { permissions: { publish: [] } },
       { permissions: { subscribe: 1 } },
       { permissions: { publish: ['audio', 'audio', 'audio'] } },
+      { metadata: null, name: 'Ada', attributes: { hand: null, seat: '7' } },
+      { name: 7 },
+      { attributes: { seat: 7 } },
     ],
     addComponent: [
       {},

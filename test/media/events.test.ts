@@ -62,6 +62,7 @@ async function liveOut(t: TestContext, pair: NodePair, webhookUrl: string, witne
   await owner.node.parts.rooms.createRoom({ roomId: 'lived', webhookUrl });
   const leaves = await enter(t, pair, 'lived', 'leaves');
   await leaves.request('setPeerMetadata', { metadata: { name: 'Ada' } });
+  await leaves.request('setAttributes', { attributes: { hand: 'up' } });
   const trackId = await publish(leaves);
   await leaves.request('setTrackMetadata', { trackId, metadata: { source: 'microphone' } });
   await leaves.request('leave');
@@ -124,6 +125,7 @@ const expected: Record<string, readonly string[]> = {
     'PeerAdded leaves',
     'PeerConnected leaves',
     'PeerMetadataUpdated leaves',
+    'PeerAttributesUpdated leaves',
     'TrackAdded leaves',
     'TrackMetadataUpdated leaves',
     'TrackRemoved leaves',

@@ -9,6 +9,11 @@ const everyone: Target = {};
 const others = (peerId: string | null | undefined): Target => (typeof peerId === 'string' ? { except: peerId } : everyone);
 /** Other peers do not see a hidden one. */
 const othersIfVisible = (peerId: string, hidden: boolean): Target => (hidden ? { to: [] } : others(peerId));
+/** A peer is notified of what the backend changed. */
+function profileObservers(peerId: string, { hidden, by }: { hidden: boolean; by: ChangedBy }): Target {
+  if (by === 'publisher') return othersIfVisible(peerId, hidden);
+  return hidden ? { to: [peerId] } : everyone;
+}
 /** The publisher gets no event about what it did itself. */
 const observers = (track: Track, by: ChangedBy): Target => (by === 'publisher' ? others(publishingPeerOf(track)) : everyone);
 
@@ -26,9 +31,13 @@ const peerEvents: Projection<TargetedEvent> = {
   peerDisconnected: ({ peerId, hidden }) => ({ event: { event: 'peerLeft', data: { peerId } }, target: othersIfVisible(peerId, hidden) }),
   peerDeleted: null,
   peerCrashed: null,
-  peerMetadataUpdated: ({ peerId, metadata, hidden }) => ({
+  peerMetadataUpdated: ({ peerId, metadata, ...how }) => ({
     event: { event: 'peerMetadataUpdated', data: { peerId, metadata } },
-    target: othersIfVisible(peerId, hidden),
+    target: profileObservers(peerId, how),
+  }),
+  peerAttributesUpdated: ({ peerId, attributes, ...how }) => ({
+    event: { event: 'peerAttributesUpdated', data: { peerId, attributes } },
+    target: profileObservers(peerId, how),
   }),
   permissionsUpdated: ({ peerId, permissions }) => ({
     event: { event: 'permissionsUpdated', data: { permissions } },

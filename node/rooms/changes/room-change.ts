@@ -2,11 +2,11 @@
 // are projections of it.
 import type { RoomEventDetail } from '../../../api/events.ts';
 import type { Metadata } from '../../../api/json.ts';
-import type { Permissions } from '../../../api/peer.ts';
+import type { Attributes, Permissions } from '../../../api/peer.ts';
 import type { RemoteComponent, RemotePeer } from '../../../api/socket/peer-events.ts';
 import type { DataTrack, Track } from '../track.ts';
 
-/** Cause of a change of a track: its publisher, which is not notified, or the server. */
+/** Cause of a change of a track or a peer: its publisher, which is not notified, or the server. */
 export type ChangedBy = 'publisher' | 'server';
 
 export type RoomChange =
@@ -18,7 +18,8 @@ export type RoomChange =
   | { kind: 'peerConnected'; peer: RemotePeer; hidden: boolean }
   | { kind: 'peerDisconnected'; peerId: string; hidden: boolean }
   | { kind: 'peerDeleted' | 'peerCrashed'; peerId: string; reason: string }
-  | { kind: 'peerMetadataUpdated'; peerId: string; metadata: Metadata | null; hidden: boolean }
+  | { kind: 'peerMetadataUpdated'; peerId: string; metadata: Metadata | null; hidden: boolean; by: ChangedBy }
+  | { kind: 'peerAttributesUpdated'; peerId: string; attributes: Attributes; hidden: boolean; by: ChangedBy }
   | { kind: 'permissionsUpdated'; peerId: string; permissions: Permissions }
   | { kind: 'trackAdded'; track: Track }
   | { kind: 'trackRemoved'; track: Track; by: ChangedBy }

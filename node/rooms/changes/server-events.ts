@@ -14,6 +14,7 @@ const serverEvents: Projection<RoomEventDetail> = {
   peerDeleted: ({ peerId, reason }) => ({ type: 'PeerDeleted', peerId, reason }),
   peerCrashed: ({ peerId, reason }) => ({ type: 'PeerCrashed', peerId, reason }),
   peerMetadataUpdated: ({ peerId, metadata }) => ({ type: 'PeerMetadataUpdated', peerId, metadata }),
+  peerAttributesUpdated: ({ peerId, attributes }) => ({ type: 'PeerAttributesUpdated', peerId, attributes }),
   permissionsUpdated: null,
   trackAdded: ({ track }) => ({ type: 'TrackAdded', ...track.origin, track: track.view() }),
   trackRemoved: ({ track }) => ({ type: 'TrackRemoved', ...track.origin, track: track.view() }),

@@ -21,10 +21,15 @@ export class Paced<Value> {
   }
 
   /** Drops the pending value. */
+  drop(): void {
+    this.#waiting = undefined;
+  }
+
+  /** Drops the pending value and ends the interval. */
   stop(): void {
     this.#timer?.stop();
     this.#timer = undefined;
-    this.#waiting = undefined;
+    this.drop();
   }
 
   #showNow(value: Value): void {

@@ -1,7 +1,6 @@
 // Peer: a participant of a room, connected or disconnected, with its metadata and permissions.
 import { ServiceError } from '../../../api/errors.ts';
-import type { Metadata } from '../../../api/json.ts';
-import type { PeerView, Permissions } from '../../../api/peer.ts';
+import type { Attributes, PeerView, Permissions } from '../../../api/peer.ts';
 import type { RemotePeer } from '../../../api/socket/peer-events.ts';
 import type { TrackView } from '../../../api/track.ts';
 import type { Span } from '../../../tracing/spans.ts';
@@ -12,19 +11,19 @@ import { DataBudget } from './data-budget.ts';
 import { DisconnectTimeout } from './disconnect-timeout.ts';
 import { traceFirstFrames } from './first-frames.ts';
 import { Moderation } from './moderation.ts';
-import { Paced } from './paced.ts';
 import type { PeerContext, Present } from './peer-context.ts';
+import { PeerProfile, type PeerProfileInit } from './profile.ts';
 import { PeerRights, type PeerRightsInit } from './rights.ts';
 import { RoomSession } from './room-session.ts';
 
 export type PeerInit = {
   id: string;
   externalId: string | null;
-  metadata: Metadata | null;
   enableSimulcast: boolean;
-} & PeerRightsInit;
+} & PeerRightsInit &
+  PeerProfileInit;
 /** What a peer needs to know when it connects. */
-export type Welcome = Present & { incarnation: string; permissions: Permissions; rtpCapabilities: WireObject };
+export type Welcome = Present & { incarnation: string; permissions: Permissions; attributes?: Attributes; rtpCapabilities: WireObject };
 
 export class Peer {
   readonly id: string;
@@ -34,12 +33,11 @@ export class Peer {
   readonly moderation = new Moderation();
   readonly timeout: DisconnectTimeout;
   readonly rights: PeerRights;
+  readonly profile: PeerProfile;
   readonly #room: PeerContext;
   readonly #log: Log;
   readonly #enableSimulcast: boolean;
   readonly #dataBudget: DataBudget;
-  readonly #shownMetadata = new Paced<Metadata | null>((metadata) => this.#showMetadata(metadata));
-  #metadata: Metadata | null;
   #session: RoomSession | undefined;
   #gone = false;
 
@@ -47,8 +45,12 @@ export class Peer {
     this.id = init.id;
     this.roomId = room.roomId;
     this.externalId = init.externalId;
-    this.#metadata = init.metadata;
     this.rights = new PeerRights(init, (permissions) => this.#permissionsChanged(permissions));
+    const about = { peerId: init.id, hidden: init.hidden };
+    this.profile = new PeerProfile(init, {
+      metadataChanged: (metadata, by) => room.announce({ kind: 'peerMetadataUpdated', ...about, metadata, by }),
+      attributesChanged: (attributes, by) => room.announce({ kind: 'peerAttributesUpdated', ...about, attributes, by }),
+    });
     this.#enableSimulcast = init.enableSimulcast;
     this.#room = room;
     this.#log = room.log.child({ peer: init.id });
@@ -71,20 +73,14 @@ export class Peer {
     return this.#session;
   }
 
-  /** Display name: `name` of its metadata, or null. */
-  get name(): string | null {
-    const metadata = this.#metadata;
-    const name = typeof metadata === 'object' && metadata !== null && 'name' in metadata ? metadata.name : undefined;
-    return typeof name === 'string' && name.trim() !== '' ? name.trim() : null;
-  }
-
   view(): PeerView {
     return {
       id: this.id,
       type: 'webrtc',
       externalId: this.externalId,
       status: this.connected ? 'connected' : 'disconnected',
-      metadata: this.#metadata,
+      metadata: this.profile.metadata,
+      attributes: this.profile.attributes,
       permissions: this.rights.permissions,
       hidden: this.rights.hidden,
       tracks: this.#trackViews(),
@@ -92,13 +88,14 @@ export class Peer {
   }
 
   remoteView(): RemotePeer {
-    return { id: this.id, metadata: this.#metadata, tracks: this.#trackViews() };
+    return { id: this.id, metadata: this.profile.metadata, ...shownAttributes(this.profile), tracks: this.#trackViews() };
   }
 
   async welcome(): Promise<Welcome> {
     const rtpCapabilities = await this.#room.media.rtpCapabilities();
     const { incarnation } = this.#room;
-    return { incarnation, permissions: this.rights.permissions, rtpCapabilities, ...this.#room.present(this.id) };
+    const { permissions } = this.rights;
+    return { incarnation, permissions, ...shownAttributes(this.profile), rtpCapabilities, ...this.#room.present(this.id) };
   }
 
   /** `span`: that of its join, if it is traced. @throws ServiceError `conflict` if the peer is already connected. */
@@ -153,11 +150,6 @@ export class Peer {
     this.#leave('internalError');
   }
 
-  /** Other peers get a change at once, but at most one per second: of faster changes only the last, at the end of the second. */
-  setMetadata(metadata: Metadata | null): void {
-    this.#shownMetadata.set(metadata);
-  }
-
   /** The disconnect timeout of the room changed. */
   timeoutChanged(): void {
     this.#session?.pongTimeoutChanged();
@@ -168,13 +160,6 @@ export class Peer {
     this.#room.announce({ kind: 'permissionsUpdated', peerId: this.id, permissions });
     this.#session?.publications.enforce(permissions);
     this.#session?.subscriptions.update();
-  }
-
-  #showMetadata(metadata: Metadata | null): boolean {
-    if (JSON.stringify(metadata) === JSON.stringify(this.#metadata)) return false;
-    this.#metadata = metadata;
-    this.#room.announce({ kind: 'peerMetadataUpdated', peerId: this.id, metadata, hidden: this.rights.hidden });
-    return true;
   }
 
   #trackViews(): TrackView[] {
@@ -194,11 +179,16 @@ export class Peer {
     if (this.#gone) return;
     this.#gone = true;
     this.timeout.stop();
-    this.#shownMetadata.stop();
+    this.profile.stop();
     const session = this.#session;
     this.#endSession();
     if (change) this.#room.announce(change);
     this.#room.forget(this.id);
     session?.closeConnection(closeReason);
   }
+}
+
+/** On the wire, attributes are omitted if there are none. */
+function shownAttributes({ attributes }: PeerProfile): { attributes?: Attributes } {
+  return Object.keys(attributes).length > 0 ? { attributes } : {};
 }

@@ -78,18 +78,18 @@ export class Peers {
   }
 
   /**
-   * The peer of an access token. A token that was issued after the last change of its permissions sets them and the metadata.
+   * The peer of an access token. A token that was issued after the last change of its permissions sets them, the metadata and attributes.
    * @throws ServiceError `room_full`, `invalid_token` if the peer was removed after the issue of the token
    */
-  enter({ identity, permissions, metadata, hidden, issuedAt }: Access): Peer {
+  enter({ identity, permissions, metadata, attributes, hidden, issuedAt }: Access): Peer {
     if (this.#revoked.includes(identity, issuedAt))
       throw new ServiceError('invalid_token', 'The access token is revoked: its peer was removed after it was issued');
     const known = this.#peers.get(identity) ?? this.#byExternalId(identity);
     if (!known) {
       const names = isValidId(identity) ? { peerId: identity } : { externalId: identity };
-      return this.add({ type: 'webrtc', ...names, metadata }, { permissions, hidden, grantedAt: issuedAt }).peer;
+      return this.add({ type: 'webrtc', ...names, metadata, attributes }, { permissions, hidden, grantedAt: issuedAt }).peer;
     }
-    if (known.rights.grant({ permissions, issuedAt }) && metadata !== null) known.setMetadata(metadata);
+    if (known.rights.grant({ permissions, issuedAt })) known.profile.update({ ...(metadata !== null && { metadata }), attributes });
     return known;
   }
 
@@ -106,6 +106,7 @@ export class Peers {
       id,
       externalId: externalId ?? null,
       metadata: options.metadata ?? null,
+      attributes: options.attributes ?? {},
       permissions: options.options?.permissions ?? permissionsSchema.parse({}),
       hidden: false,
       grantedAt: Date.now(),

@@ -4,7 +4,7 @@ import { validationMessage } from '../../../api/derive/validation-messages.ts';
 import { ServiceError } from '../../../api/errors.ts';
 import { externalIdSchema, idSchema } from '../../../api/id.ts';
 import { type Metadata, metadataSchema } from '../../../api/json.ts';
-import type { Permissions } from '../../../api/peer.ts';
+import { type Attributes, attributesSchema, type Permissions } from '../../../api/peer.ts';
 import type { RoomOptions } from '../../../api/room.ts';
 import type { AccessKey } from '../../../api/settings/access-keys.ts';
 import type { Kind } from '../../../api/track.ts';
@@ -17,7 +17,7 @@ export type Access = {
   /** Name of the peer, chosen by the backend. */
   identity: string;
   metadata: Metadata | null;
-  attributes: Readonly<Record<string, string>>;
+  attributes: Attributes;
   permissions: Permissions;
   /** True if other peers must not see this one. */
   hidden: boolean;
@@ -43,7 +43,7 @@ const claimsSchema = z.object({
   iat: optional(z.number()),
   name: optional(z.string().max(256)),
   metadata: optional(metadataSchema),
-  attributes: optional(z.record(z.string().max(128), z.string())),
+  attributes: optional(attributesSchema),
   video: z.object({
     room: idSchema,
     roomJoin: flag,

@@ -19,6 +19,7 @@ export type { LocalTrack, LocalTrackEnd, PublishOptions } from './media/local-tr
 export type { MediaPath } from './media/media-path.ts';
 export type { ReceivedLayers } from './media/received-tracks.ts';
 export type { Logger, RoomClientOptions, Timing, WebSocketConstructor, WebSocketLike } from './options.ts';
+export type { Attributes, AttributesPatch } from './own-profile.ts';
 export { RoomClient, type RoomStats } from './room-client.ts';
 export type { RoomEvents, RoomState } from './room-events.ts';
 export type { RemoteComponent, RemotePeer, RemoteTrack } from './roster.ts';

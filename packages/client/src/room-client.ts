@@ -10,6 +10,7 @@ import type { MediaPath } from './media/media-path.ts';
 import { type ReceivedLayers, ReceivedTracks } from './media/received-tracks.ts';
 import { RoomMedia } from './media/room-media.ts';
 import { defaultTiming, pageAddress, type RoomClientOptions, socketUrls, type WebSocketConstructor } from './options.ts';
+import { type Attributes, type AttributesPatch, OwnProfile } from './own-profile.ts';
 import { deferred } from './pending.ts';
 import type { RoomEvents, RoomState } from './room-events.ts';
 import { originOf, type RemoteComponent, type RemotePeer, type RemoteTrack, Roster } from './roster.ts';
@@ -28,6 +29,7 @@ export class RoomClient extends Emitter<RoomEvents> {
   readonly #media: RoomMedia;
   readonly #roster = new Roster((name, data) => this.emit(name, data as RoomEvents[typeof name]));
   readonly #received: ReceivedTracks;
+  readonly #profile: OwnProfile;
   readonly #joined = deferred<void>();
   readonly #onPageHide = (event: { persisted?: boolean }) => {
     if (!event.persisted) void this.leave();
@@ -38,7 +40,6 @@ export class RoomClient extends Emitter<RoomEvents> {
   #closing: Closing | undefined;
   #welcome: JoinResponse | undefined;
   #permissions: Permissions | undefined;
-  #metadata: Json | undefined;
   #mode: 'auto' | 'manual';
   #activeSpeaker: string | null = null;
   #outage: Outage | undefined;
@@ -50,7 +51,6 @@ export class RoomClient extends Emitter<RoomEvents> {
     if (!webSocket) throw new TypeError('This environment has no WebSocket: pass one as the option webSocket');
     const timing = { ...defaultTiming, ...options.timing };
     this.#options = options;
-    this.#metadata = options.metadata;
     this.#mode = options.subscribe ?? 'auto';
     this.#joined.promise.catch(() => {});
     this.#connection = new Connection(
@@ -78,6 +78,7 @@ export class RoomClient extends Emitter<RoomEvents> {
       },
     );
     const request = this.#connection.request.bind(this.#connection) as Connection['request'];
+    this.#profile = new OwnProfile(options.metadata, request, (profile) => this.emit('profileUpdated', profile));
     this.#media = new RoomMedia({
       settings: options,
       timing,
@@ -115,6 +116,11 @@ export class RoomClient extends Emitter<RoomEvents> {
 
   get roomId(): string {
     return this.#welcome?.roomId ?? '';
+  }
+
+  /** Attributes of this peer, set by the backend or with setAttributes(). */
+  get attributes(): Attributes {
+    return this.#profile.attributes;
   }
 
   get permissions(): Permissions | undefined {
@@ -244,11 +250,19 @@ export class RoomClient extends Emitter<RoomEvents> {
 
   /** Sets the metadata of this peer for the others: any JSON of at most 16 KiB; sent at most once per second. */
   async setMetadata(metadata: Json): Promise<void> {
-    const before = this.#metadata;
-    this.#metadata = metadata;
+    const before = this.#profile.metadata;
+    this.#profile.metadata = metadata;
     await this.#stateful(this.#connection.request('setPeerMetadata', { metadata }, true), () => {
-      if (this.#metadata === metadata) this.#metadata = before;
+      if (this.#profile.metadata === metadata) this.#profile.metadata = before;
     });
+  }
+
+  /**
+   * Sets attributes of this peer for the others; null deletes one.
+   * @throws RequestError `forbidden` if the backend set one of them, `too_large`
+   */
+  async setAttributes(attributes: AttributesPatch): Promise<void> {
+    await this.#profile.setAttributes(attributes);
   }
 
   /**
@@ -284,7 +298,7 @@ export class RoomClient extends Emitter<RoomEvents> {
     // Older servers do not send it.
     this.#setActiveSpeaker(joinResponse.activeSpeaker ?? null);
     try {
-      await this.#media.enter(joinResponse, { metadata: this.#metadata, mode: this.#mode });
+      await this.#media.enter(joinResponse, { metadata: this.#profile.metadata, mode: this.#mode });
     } catch (error) {
       if (error instanceof SessionLostError || this.#welcome !== joinResponse || this.#closing) return;
       this.#options.logger?.warn?.('could not join room', error);
@@ -292,6 +306,7 @@ export class RoomClient extends Emitter<RoomEvents> {
       return;
     }
     if (this.#welcome !== joinResponse || this.#closing) return;
+    this.#profile.enter(joinResponse).catch((error) => this.#options.logger?.debug?.('could not set attributes again', error));
     this.#entering = false;
     this.#hasJoined = true;
     this.#setState(this.#connection.live ? 'joined' : 'reconnecting');
@@ -305,7 +320,7 @@ export class RoomClient extends Emitter<RoomEvents> {
   }
 
   #take(event: ServerEvent): void {
-    if (this.#media.take(event) || this.#roster.take(event)) return;
+    if (this.#media.take(event) || this.#roster.take(event) || this.#profile.take(event)) return;
     switch (event.event) {
       case 'layersChanged':
         this.#received.layersChanged(event.data.trackId, event.data.layers);

@@ -5,6 +5,7 @@ import type { RemoteDataChannel } from './data-channel.ts';
 import type { Json, Kind, Layers, Origin, Permissions } from './generated/protocol.ts';
 import type { LocalTrack, LocalTrackEnd } from './media/local-track.ts';
 import type { MediaPath } from './media/media-path.ts';
+import type { Attributes } from './own-profile.ts';
 import type { RosterEvents } from './roster.ts';
 
 /**
@@ -39,6 +40,8 @@ export type RoomEvents = RosterEvents & {
   /** The server muted or unmuted a published track, possibly found only when it was published again. */
   localTrackMuted: { track: LocalTrack; muted: boolean };
   permissionsUpdated: { permissions: Permissions };
+  /** The backend changed metadata or attributes of this peer. */
+  profileUpdated: { metadata: Json; attributes: Attributes };
   /** Latest time at which rooms of the node end; null: the drain was cancelled. */
   draining: { deadline: Date | null };
   /** The room is closed; no events follow. */

@@ -23,7 +23,12 @@ export type RemoteTrack = {
   /** Muted by the server. */
   readonly muted: boolean;
 } & Readonly<Origin>;
-export type RemotePeer = { readonly id: string; readonly metadata: Json; readonly tracks: readonly RemoteTrack[] };
+export type RemotePeer = {
+  readonly id: string;
+  readonly metadata: Json;
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly tracks: readonly RemoteTrack[];
+};
 export type RemoteComponent = {
   readonly id: string;
   readonly type: WireComponent['type'];
@@ -34,7 +39,7 @@ export type RemoteComponent = {
 export type RosterEvents = {
   peerJoined: { peer: RemotePeer };
   peerLeft: { peerId: string };
-  /** Its metadata changed. */
+  /** Its metadata or attributes changed. */
   peerUpdated: { peer: RemotePeer };
   componentAdded: { component: RemoteComponent };
   /** Its state changed. */
@@ -89,8 +94,9 @@ export class Roster {
         this.#removePeer(data.peerId);
         return true;
       case 'peerMetadataUpdated':
-        this.#updatePeer(data.peerId, data.metadata);
-        return true;
+        return this.#updatePeer(data.peerId, { metadata: data.metadata });
+      case 'peerAttributesUpdated':
+        return this.#updatePeer(data.peerId, { attributes: data.attributes });
       case 'componentAdded':
         this.#addComponent(data.component);
         return true;
@@ -116,21 +122,25 @@ export class Roster {
     }
   }
 
-  #addPeer({ id, metadata, tracks }: WirePeer): void {
+  #addPeer({ id, metadata, attributes = {}, tracks }: WirePeer): void {
     const known = this.#peers.has(id);
-    if (known) this.#updatePeer(id, metadata);
+    if (known) this.#updatePeer(id, { metadata, attributes });
     else {
-      this.#peers.set(id, { id, metadata });
+      this.#peers.set(id, { id, metadata, attributes });
       this.#emit('peerJoined', { peer: this.#peer(id) });
     }
     for (const track of tracks) this.#addTrack(track, { peerId: id });
   }
 
-  #updatePeer(id: string, metadata: Json): void {
+  /** @returns false if there is no such peer: the event concerns this one */
+  #updatePeer(id: string, change: Partial<Pick<WirePeer, 'metadata' | 'attributes'>>): boolean {
     const peer = this.#peers.get(id);
-    if (!peer || JSON.stringify(peer.metadata) === JSON.stringify(metadata)) return;
-    peer.metadata = metadata;
+    if (!peer) return false;
+    const changed = { ...peer, ...change };
+    if (JSON.stringify(peer) === JSON.stringify(changed)) return true;
+    this.#peers.set(id, changed);
     this.#emit('peerUpdated', { peer: this.#peer(id) });
+    return true;
   }
 
   #removePeer(peerId: string): void {
@@ -189,8 +199,8 @@ export class Roster {
   }
 
   #peer(id: string): RemotePeer {
-    const { metadata } = this.#peers.get(id) ?? { metadata: null };
-    return { id, metadata, tracks: this.#tracksOf({ peerId: id }) };
+    const { metadata = null, attributes = {} } = this.#peers.get(id) ?? {};
+    return { id, metadata, attributes, tracks: this.#tracksOf({ peerId: id }) };
   }
 
   #component(id: string): RemoteComponent {

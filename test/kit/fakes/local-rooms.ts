@@ -19,9 +19,10 @@ export class TestLocalRooms extends LocalRooms {
     this.room(roomId).close('deleted');
   }
 
-  async patchPeer(roomId: string, peerId: string, { permissions }: PeerPatch): Promise<Peer> {
+  async patchPeer(roomId: string, peerId: string, { permissions, ...profile }: PeerPatch): Promise<Peer> {
     const peer = this.room(roomId).peers.get(peerId);
-    peer.rights.change(permissions);
+    if (permissions) peer.rights.change(permissions);
+    peer.profile.update(profile);
     return peer;
   }
 

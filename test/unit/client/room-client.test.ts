@@ -38,6 +38,8 @@ test('a program without WebRTC joins, sees other peers and exchanges messages', 
   socket.event('trackPaused', { trackId: 'a1', by: 'publisher' });
   socket.event('trackPaused', { trackId: 'a1', by: 'server' });
   socket.event('peerMetadataUpdated', { peerId: 'anna', metadata: 1 });
+  socket.event('peerAttributesUpdated', { peerId: 'anna', attributes: { hand: 'up' } });
+  socket.event('peerAttributesUpdated', { peerId: 'me', attributes: { role: 'host' } });
   socket.event('activeSpeaker', { peerId: 'anna' });
   socket.event('draining', { deadline: '2026-11-21T10:00:00.000Z' });
   socket.event('permissionsUpdated', { permissions: { publish: [], subscribe: true, data: false } });
@@ -46,6 +48,9 @@ test('a program without WebRTC joins, sees other peers and exchanges messages', 
   assert.equal(room.track('a1')?.paused, true);
   assert.equal(room.track('a1')?.muted, true);
   assert.equal(room.peers.get('anna')?.metadata, 1);
+  assert.deepEqual(room.peers.get('anna')?.attributes, { hand: 'up' });
+  assert.deepEqual((await until('profileUpdated')).attributes, { role: 'host' });
+  assert.deepEqual(room.attributes, { role: 'host' });
   assert.equal(room.activeSpeaker, 'anna');
   assert.deepEqual(room.permissions?.publish, []);
   assert.deepEqual((await until('draining')).deadline, new Date('2026-11-21T10:00:00.000Z'));
@@ -62,7 +67,7 @@ test('a program without WebRTC joins, sees other peers and exchanges messages', 
       reported.filter(({ name }) => name.startsWith('peer') || name.startsWith('track')),
       'name',
     ),
-    ['peerJoined', 'trackAdded', 'trackUpdated', 'trackUpdated', 'peerUpdated', 'trackRemoved', 'peerLeft'],
+    ['peerJoined', 'trackAdded', 'trackUpdated', 'trackUpdated', 'peerUpdated', 'peerUpdated', 'trackRemoved', 'peerLeft'],
   );
 });
 

@@ -28,6 +28,7 @@ const names = [
   'localTrackEnded',
   'localTrackMuted',
   'permissionsUpdated',
+  'profileUpdated',
   'draining',
 ] as const satisfies readonly (keyof RoomEvents)[];
 

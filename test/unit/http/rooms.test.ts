@@ -127,6 +127,23 @@ test('PATCH of a peer changes only the given permissions', async (context) => {
   assert.equal(body.data.peer_websocket_url, 'node.test:5002/socket/peer/websocket');
 });
 
+test('PATCH of a peer changes name, metadata and attributes, and nothing if it is empty', async (context) => {
+  const { api } = await startServer(context);
+  await api.post('/room', { roomId: 'r' });
+  await api.post('/room/r/peer', { type: 'webrtc', peerId: 'p', metadata: { role: 'guest' }, attributes: { seat: '7' } });
+  const patched = async (patch: object) => {
+    const { status, body } = await api.patch('/room/r/peer/p', patch);
+    assert.equal(status, 200);
+    return [body.data.peer.metadata, body.data.peer.attributes];
+  };
+  assert.deepEqual(await patched({}), [{ role: 'guest' }, { seat: '7' }]);
+  assert.deepEqual(await patched({ name: 'Ada', attributes: { seat: null, hand: 'up' } }), [
+    { role: 'guest', name: 'Ada' },
+    { hand: 'up' },
+  ]);
+  assert.deepEqual(await patched({ metadata: { role: 'host' } }), [{ role: 'host' }, { hand: 'up' }]);
+});
+
 test('a full room responds 503 room_full', async (context) => {
   const { api } = await startServer(context);
   await api.post('/room', { roomId: 'r', maxPeers: 1 });

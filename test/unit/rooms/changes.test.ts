@@ -38,7 +38,16 @@ const rows: { [Kind in ChangeKind]: [change: RoomChange & { kind: Kind }, ...Row
   peerDisconnected: [{ kind: 'peerDisconnected', peerId: 'p', hidden: false }, 'peerLeft', { except: 'p' }],
   peerDeleted: [{ kind: 'peerDeleted', peerId: 'p', reason: 'removed' }],
   peerCrashed: [{ kind: 'peerCrashed', peerId: 'p', reason: 'why' }],
-  peerMetadataUpdated: [{ kind: 'peerMetadataUpdated', peerId: 'p', metadata: 1, hidden: false }, 'peerMetadataUpdated', { except: 'p' }],
+  peerMetadataUpdated: [
+    { kind: 'peerMetadataUpdated', peerId: 'p', metadata: 1, hidden: false, by: 'publisher' },
+    'peerMetadataUpdated',
+    { except: 'p' },
+  ],
+  peerAttributesUpdated: [
+    { kind: 'peerAttributesUpdated', peerId: 'p', attributes: { role: 'host' }, hidden: false, by: 'server' },
+    'peerAttributesUpdated',
+    {},
+  ],
   permissionsUpdated: [{ kind: 'permissionsUpdated', peerId: 'p', permissions }, 'permissionsUpdated', { to: ['p'] }],
   trackAdded: [{ kind: 'trackAdded', track }, 'trackAdded', { except: 'p' }],
   trackRemoved: [{ kind: 'trackRemoved', track, by: 'publisher' }, 'trackRemoved', { except: 'p' }],
@@ -69,7 +78,10 @@ for (const [kind, [change, peers, target]] of Object.entries(rows)) {
   });
 }
 
-test('only backends are notified of a hidden peer', () => {
+test('only backends are notified of a hidden peer, and the peer itself of what they change', () => {
+  const changed = { kind: 'peerMetadataUpdated', peerId: 'p', metadata: 1, hidden: true } as const;
+  assert.deepEqual(peerEventOf({ ...changed, by: 'publisher' })?.target, { to: [] });
+  assert.deepEqual(peerEventOf({ ...changed, by: 'server' })?.target, { to: ['p'] });
   const change: RoomChange = { kind: 'peerConnected', peer: { id: 'p', metadata: null, tracks: [] }, hidden: true };
   assert.deepEqual(peerEventOf(change)?.target, { to: [] });
   assert.deepEqual(serverEventOf(change), { type: 'PeerConnected', peerId: 'p' });

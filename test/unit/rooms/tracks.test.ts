@@ -1,6 +1,7 @@
 // Tracks, data and permissions of the peers of a room.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { PeerPatch } from '../../../api/peer.ts';
 import { connectPeer, flushEvents, joinPeer, makeRoom, publish, TestConnection } from '../../kit/fakes/rooms.ts';
 import { fieldsOf } from '../../kit/fields.ts';
 
@@ -146,7 +147,7 @@ describe('subscriptions', () => {
 describe('disconnecting', () => {
   test('removes the tracks for all peers, keeps the peer and its metadata, and permits reconnecting', async () => {
     const { rooms, alice, bob, kinds } = await pair();
-    alice.peer.setMetadata({ name: 'Alice' });
+    alice.peer.profile.setMetadata({ name: 'Alice' });
     await publish(alice, 'video');
     alice.peer.disconnect();
     assert.deepEqual(kinds().slice(-2), ['TrackRemoved:alice', 'PeerDisconnected:alice']);
@@ -295,7 +296,7 @@ describe('data and metadata', () => {
   test('of metadata changes within a second only the last is published', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const { alice, bob, kinds } = await pair();
-    for (const name of ['A', 'B', 'C']) alice.peer.setMetadata({ name });
+    for (const name of ['A', 'B', 'C']) alice.peer.profile.setMetadata({ name });
     const shown = () => bob.connection.of('peerMetadataUpdated').map(({ metadata }) => metadata);
     assert.deepEqual(shown(), [{ name: 'A' }]);
     t.mock.timers.tick(999);
@@ -303,7 +304,7 @@ describe('data and metadata', () => {
     t.mock.timers.tick(1);
     assert.deepEqual(shown(), [{ name: 'A' }, { name: 'C' }]);
     t.mock.timers.tick(1_000);
-    alice.peer.setMetadata({ name: 'D' });
+    alice.peer.profile.setMetadata({ name: 'D' });
     assert.deepEqual(shown().at(-1), { name: 'D' });
     const trackId = await publish(alice, 'audio', 'mic');
     for (const metadata of ['1', '2', '3']) alice.peer.session.publications.setMetadata(trackId, metadata);
@@ -311,17 +312,51 @@ describe('data and metadata', () => {
     assert.deepEqual(fieldsOf(bob.connection.of('trackMetadataUpdated'), 'metadata'), ['1', '3']);
     // A pending change is dropped with its track and with its peer.
     for (const metadata of ['4', '5']) alice.peer.session.publications.setMetadata(trackId, metadata);
-    for (const name of ['E', 'F']) alice.peer.setMetadata({ name });
+    for (const name of ['E', 'F']) alice.peer.profile.setMetadata({ name });
     alice.peer.session.publications.removeTrack(trackId, 'publisher');
     alice.peer.remove('removed');
     t.mock.timers.tick(5_000);
     assert.equal(kinds().filter((kind) => kind.includes('MetadataUpdated')).length, 6);
   });
 
+  test('a change by the backend is published at once and replaces a pending one', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const { rooms, alice, bob } = await pair();
+    for (const name of ['A', 'B']) alice.peer.profile.setMetadata({ name, seat: 1 });
+    await rooms.patchPeer('r', 'alice', { name: 'C' });
+    assert.deepEqual(bob.connection.of('peerMetadataUpdated').at(-1), { peerId: 'alice', metadata: { name: 'C', seat: 1 } });
+    assert.deepEqual(alice.connection.of('peerMetadataUpdated').length, 1);
+    t.mock.timers.tick(1_000);
+    assert.equal(bob.connection.of('peerMetadataUpdated').length, 2);
+    const named = async (patch: PeerPatch) => (await rooms.patchPeer('r', 'alice', patch)).view().metadata;
+    assert.deepEqual(await named({ name: null }), { seat: 1 });
+    assert.equal(await named({ metadata: 'text' }), 'text');
+    assert.deepEqual(await named({ name: 'D' }), { value: 'text', name: 'D' });
+    assert.deepEqual(await named({ metadata: null, name: 'E' }), { name: 'E' });
+  });
+
+  test('attributes are merged, and a peer changes only its own', async () => {
+    const { rooms, alice, bob, kinds } = await pair();
+    alice.peer.profile.setAttributes({ hand: 'up', seat: '7' });
+    await rooms.patchPeer('r', 'alice', { attributes: { role: 'host', seat: null } });
+    assert.deepEqual(bob.connection.of('peerAttributesUpdated'), [
+      { peerId: 'alice', attributes: { hand: 'up', seat: '7' } },
+      { peerId: 'alice', attributes: { hand: 'up', role: 'host' } },
+    ]);
+    assert.throws(() => alice.peer.profile.setAttributes({ role: 'guest' }), { code: 'forbidden' });
+    const large = Object.fromEntries(Array.from({ length: 63 }, (_, index) => [`a${index}`, '']));
+    assert.throws(() => alice.peer.profile.setAttributes(large), { code: 'too_large' });
+    await rooms.patchPeer('r', 'alice', { attributes: { role: null } });
+    assert.deepEqual(alice.peer.view().attributes, { hand: 'up' });
+    assert.deepEqual((await joinPeer(rooms, 'r', 'carol')).peer.view().attributes, {});
+    assert.deepEqual((await alice.peer.welcome()).attributes, { hand: 'up' });
+    assert.equal(kinds().filter((kind) => kind === 'PeerAttributesUpdated:alice').length, 3);
+  });
+
   test('unchanged metadata emit no event', async () => {
     const { alice, bob, kinds } = await pair();
-    alice.peer.setMetadata({ name: 'A' });
-    alice.peer.setMetadata({ name: 'A' });
+    alice.peer.profile.setMetadata({ name: 'A' });
+    alice.peer.profile.setMetadata({ name: 'A' });
     const trackId = await publish(alice, 'audio', 'mic');
     alice.peer.session.publications.setMetadata(trackId, 'mic');
     alice.peer.session.publications.setMetadata(trackId, 'mic 2');

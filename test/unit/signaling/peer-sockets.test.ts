@@ -233,14 +233,15 @@ const later = () => seconds() + 1;
 
 test('an access token creates its room and its peer without a request over REST', async (t) => {
   const server = await startSocketServer(t);
-  const claims = { name: 'Ada', metadata: '{"role":"host"}', roomConfig: { maxParticipants: 4 } };
+  const claims = { name: 'Ada', metadata: '{"role":"host"}', attributes: { seat: '7' }, roomConfig: { maxParticipants: 4 } };
   const socket = await enterWithAccess(server.url, { video: { ...creates, canPublishSources: ['microphone'] }, claims });
   const welcome = responseSchemas.authenticate.parse(socket.welcome.data);
   assert.deepEqual([welcome.peerId, welcome.roomId], ['alice', 'room']);
   assert.deepEqual(welcome.permissions, { publish: ['audio'], subscribe: true, data: true });
   const { peers, config } = await server.rooms.getRoom('room');
   assert.deepEqual([config.maxPeers, config.peerlessPurgeTimeout], [4, 300]);
-  assert.deepEqual([peers[0]?.id, peers[0]?.metadata], ['alice', { name: 'Ada', role: 'host' }]);
+  assert.deepEqual([peers[0]?.id, peers[0]?.metadata, peers[0]?.attributes], ['alice', { name: 'Ada', role: 'host' }, { seat: '7' }]);
+  assert.deepEqual(welcome.attributes, { seat: '7' });
 });
 
 test('an identity that is no id becomes the externalId of its peer', async (t) => {

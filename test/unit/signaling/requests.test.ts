@@ -48,6 +48,7 @@ test('every method has its effect and a response that matches its schema', async
   await ask('setTrackMetadata', { ...own, metadata: { source: 'screen' } });
   await ask('unpublish', own);
   await ask('setPeerMetadata', { metadata: { name: 'B' } });
+  await ask('setAttributes', { attributes: { hand: 'up' } });
   const send = await ask('createTransport', { direction: 'send', sctp: true });
   const channel = await ask('publishData', { transportId: send.id, sctpStreamParameters: { streamId: 0 }, label: 'chat' });
   await ask('unpublishData', channel);

@@ -88,6 +88,11 @@ export type Requests = {
   setPeerMetadata: {
     metadata: Json | null;
   };
+  /** Like setPeerMetadata, for the changed attributes; null deletes one. Attributes that the backend set are rejected (forbidden). Nodes before 0.8 do not support it. */
+  setAttributes: {
+    /** Changed attributes; null deletes one, the others stay unchanged. */
+    attributes: Record<string, string | null>;
+  };
   /** Like setPeerMetadata. */
   setTrackMetadata: {
     trackId: string;
@@ -128,6 +133,8 @@ export type Responses = {
     /** Incarnation of the room: a recreated room with the same id has another one. */
     incarnation: string;
     permissions: Permissions;
+    /** Attributes of this peer. Omitted if it has none, and by nodes before 0.8. */
+    attributes?: Record<string, string>;
     rtpCapabilities: RtpCapabilities;
     iceServers: IceServer[];
     peers: RemotePeer[];
@@ -166,6 +173,7 @@ export type Responses = {
   setPreferredLayers: Record<string, never>;
   setPriority: Record<string, never>;
   setPeerMetadata: Record<string, never>;
+  setAttributes: Record<string, never>;
   setTrackMetadata: Record<string, never>;
   publishData: {
     dataTrackId: string;
@@ -200,8 +208,18 @@ export type ServerEvent =
   | {
       event: 'peerMetadataUpdated';
       data: {
+        /** The id of this peer if the backend changed its metadata. */
         peerId: string;
         metadata: Json | null;
+      };
+    }
+  | {
+      event: 'peerAttributesUpdated';
+      data: {
+        /** The id of this peer if the backend changed its attributes. */
+        peerId: string;
+        /** All attributes of the peer. */
+        attributes: Record<string, string>;
       };
     }
   | {
@@ -446,6 +464,8 @@ export type RemoteComponent = {
 export type RemotePeer = {
   id: string;
   metadata: Json | null;
+  /** Omitted if the peer has none, and by nodes before 0.8. */
+  attributes?: Record<string, string>;
   tracks: Track[];
 };
 

@@ -20,6 +20,8 @@ export type EventFields = {
   /** One of 0-9, A-D, * and #. */
   digit?: string;
   metadata?: Json | null;
+  /** Texts of the application by name, for example `{"role": "host"}`: at most 64, together 16 KiB of JSON. */
+  attributes?: Record<string, string>;
   /** `node_lost`: the room was lost with its node. The event has the id `<incarnation>-lost` on every node, and the `PeerDisconnected` events before it `<incarnation>-lost-<peerId>`. */
   reason?: string;
 };
@@ -48,6 +50,8 @@ export type RoomEvents = {
   PeerCrashed: Kind<'PeerCrashed', 'seq' | 'peerId' | 'reason'>;
   /** The metadata of the peer changed. */
   PeerMetadataUpdated: Kind<'PeerMetadataUpdated', 'seq' | 'peerId' | 'metadata'>;
+  /** The attributes of the peer changed. `attributes` are all of them. */
+  PeerAttributesUpdated: Kind<'PeerAttributesUpdated', 'seq' | 'peerId' | 'attributes'>;
   /** A track was published; after its peer's `PeerConnected`. */
   TrackAdded: Kind<'TrackAdded', 'seq' | 'track'> & Origin;
   /** A track ended; before its peer's `PeerDisconnected`. */

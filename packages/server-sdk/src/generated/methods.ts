@@ -133,7 +133,7 @@ export class Peers {
   }
 
   /**
-   * Change the permissions of a peer, effective immediately.
+   * Change the permissions, metadata, name or attributes of a peer, effective immediately.
    * @throws MediaroomsError `room_not_found`, `room_ended`, `node_unreachable`, `peer_not_found`
    */
   async update(roomId: string, peerId: string, patch: PeerPatch, options?: RequestOptions): Promise<FoundPeer> {

@@ -144,7 +144,7 @@ export type Operations = {
       data: FoundPeer;
     };
   };
-  /** Change the permissions of a peer, effective immediately. */
+  /** Change the permissions, metadata, name or attributes of a peer, effective immediately. */
   updatePeer: {
     body: PeerPatch;
     answer: {

@@ -224,6 +224,7 @@ export type EventType =
   | 'PeerDeleted'
   | 'PeerCrashed'
   | 'PeerMetadataUpdated'
+  | 'PeerAttributesUpdated'
   | 'TrackAdded'
   | 'TrackRemoved'
   | 'TrackMetadataUpdated'
@@ -394,6 +395,8 @@ export type Peer = {
   externalId: string | null;
   status: 'connected' | 'disconnected';
   metadata: Json | null;
+  /** Texts of the application by name, for example `{"role": "host"}`: at most 64, together 16 KiB of JSON. */
+  attributes: Record<string, string>;
   permissions: Permissions;
   /** True if other peers do not see this one. */
   hidden: boolean;
@@ -408,18 +411,25 @@ export type PeerOptions = {
     permissions?: PermissionsInput;
   };
   metadata?: Json | null;
+  /** Texts of the application by name, for example `{"role": "host"}`: at most 64, together 16 KiB of JSON. */
+  attributes?: Record<string, string>;
   peerId?: string;
   /** Idempotency key chosen by the client: a repeated request returns the existing object. */
   externalId?: string;
 };
 
-/** New permissions of a peer, effective at once; omitted permissions stay unchanged. */
+/** Changes to a peer, effective at once; omitted fields and permissions stay unchanged. */
 export type PeerPatch = {
-  permissions: {
+  permissions?: {
     publish?: Kind[];
     subscribe?: boolean;
     data?: boolean;
   };
+  metadata?: Json | null;
+  /** The `name` of the metadata, for example the display name; null removes it. */
+  name?: string | null;
+  /** Changed attributes; null deletes one, the others stay unchanged. */
+  attributes?: Record<string, string | null>;
 };
 
 export type PeerStats = {
@@ -685,6 +695,8 @@ export type RoomEvent = {
   /** One of 0-9, A-D, * and #. */
   digit?: string;
   metadata?: Json | null;
+  /** Texts of the application by name, for example `{"role": "host"}`: at most 64, together 16 KiB of JSON. */
+  attributes?: Record<string, string>;
   /** `node_lost`: the room was lost with its node. The event has the id `<incarnation>-lost` on every node, and the `PeerDisconnected` events before it `<incarnation>-lost-<peerId>`. */
   reason?: string;
 };
