@@ -42,6 +42,7 @@ export const events = {
     ['reason'],
   ),
   RoomCrashed: event('A room ended because of a failure, for example of its media worker; its last event.', ['reason'], 'unless lost'),
+  RoomMetadataUpdated: event('The metadata of the room changed.', ['metadata']),
   PeerAdded: event('A peer was created.', ['peerId', 'metadata']),
   PeerConnected: event('The peer connected and was authenticated.', ['peerId']),
   PeerDisconnected: event(

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { componentViewSchema } from './component/component.ts';
 import { kube, matches } from './core/kube.ts';
 import { externalIdSchema, idSchema } from './id.ts';
-import { jsonSchema } from './json.ts';
+import { jsonSchema, metadataSchema } from './json.ts';
 import { peerViewSchema } from './peer.ts';
 
 const videoCodecSchema = z.enum(['h264', 'vp8']).meta({ id: 'VideoCodec' });
@@ -34,6 +34,7 @@ const webhookUrl = z
   .refine(isHttpUrl, 'to be an http or https URL')
   .register(kube, { rules: httpUrlRules })
   .nullable();
+const roomMetadata = metadataSchema.register(kube, { preserved: true }).nullable();
 const nullableNumber = z.number().int().nullable();
 
 /** A URL that a webhook may be posted to: http or https, with a host, without a fragment. */
@@ -51,6 +52,8 @@ type RoomField = {
   doc: string;
   /** May change while the room exists; otherwise the field of a Room is immutable. */
   patchable?: true;
+  /** In a Room: without the field, the value of the room stays as REST set it. */
+  keptIfOmitted?: true;
   /** Default of a node without configuration. Without this property, the field of a room is null if omitted. */
   nodeDefault?: number | null;
 };
@@ -73,6 +76,14 @@ export const roomFields = {
     view: z.string().nullable(),
     doc: 'Receiver of the events of this room, http or https.',
     patchable: true,
+  },
+  metadata: {
+    schema: roomMetadata,
+    // Nodes of 0.7 do not send it.
+    view: metadataSchema.nullable().default(null),
+    doc: 'Metadata of the room for its peers, any JSON of at most 16 KiB. If omitted, the metadata that REST set stays.',
+    patchable: true,
+    keptIfOmitted: true,
   },
   peerlessPurgeTimeout: {
     schema: timeout,

@@ -20,9 +20,10 @@ export function kubernetesJson(schema: z.ZodType, target: 'draft-2020-12' | 'dra
 type Override = { zodSchema: z.core.$ZodType; jsonSchema: z.core.JSONSchema.BaseSchema };
 
 function addFacts({ zodSchema, jsonSchema }: Override): void {
-  const { rules, maxLength, set } = kube.get(zodSchema) ?? {};
+  const { rules, maxLength, preserved, set } = kube.get(zodSchema) ?? {};
   delete jsonSchema.id;
   if (maxLength !== undefined) jsonSchema.maxLength = maxLength;
+  if (preserved) jsonSchema['x-kubernetes-preserve-unknown-fields'] = true;
   if (set) jsonSchema['x-kubernetes-list-type'] = 'set';
   if (!rules || rules.length === 0) return;
   jsonSchema['x-kubernetes-validations'] = rules;

@@ -24,6 +24,8 @@ export type KubeFacts = {
   maxLength?: number;
   /** Description in a resource, if that of REST does not suit. */
   doc?: string;
+  /** Any JSON, stored verbatim. */
+  preserved?: true;
   /** The items of the list are a set. */
   set?: true;
   /** In a Room: name of the field. */

@@ -42,6 +42,7 @@ export const peerEventSchema = z.discriminatedUnion('event', [
     peerId: z.string().meta({ description: 'The id of this peer if the backend changed its attributes.' }),
     attributes: attributesSchema.meta({ description: 'All attributes of the peer.' }),
   }),
+  event('roomMetadataUpdated', { metadata: metadataSchema.nullable() }),
   event('componentAdded', { component: remoteComponentSchema }),
   event('componentUpdated', { componentId: z.string(), state: componentStateSchema }),
   event('componentRemoved', { componentId: z.string() }),

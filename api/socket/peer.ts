@@ -125,6 +125,7 @@ export const responseSchemas = {
       .meta({ description: 'Attributes of this peer. Omitted if it has none, and by nodes before 0.8.' }),
     rtpCapabilities: mediaObjects.rtpCapabilities,
     iceServers: z.array(mediaObjects.iceServer),
+    roomMetadata: metadataSchema.nullable().optional().meta({ description: 'Metadata of the room. Omitted by nodes before 0.8.' }),
     peers: z.array(remotePeerSchema),
     components: z.array(remoteComponentSchema),
     activeSpeaker: z.string().nullable().meta({ description: 'Id of the peer that is speaking; null: none.' }),

@@ -14,6 +14,7 @@
 //   track ends                            -> every subscription of it, then TrackRemoved to all.
 // close() and crash() are public, idempotent and final; a child never closes its parent.
 
+import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '../../api/errors.ts';
 import type { RoomEventListener } from '../../api/events.ts';
 import type { RoomConfigView, RoomData, RoomPatch, RoomView } from '../../api/room.ts';
@@ -128,7 +129,10 @@ export class Room {
 
   patch(patch: RoomPatch): void {
     const given = Object.entries(patch).filter(([, value]) => value !== undefined);
+    const { metadata } = this.#config;
     this.#config = { ...this.#config, ...Object.fromEntries(given) };
+    if (!isDeepStrictEqual(metadata, this.#config.metadata))
+      this.#announce({ kind: 'roomMetadataUpdated', metadata: this.#config.metadata });
     if ('peerlessPurgeTimeout' in patch) this.#peerlessTimeout.restart();
     if ('peerDisconnectedTimeout' in patch) this.peers.timeoutChanged();
   }
@@ -229,6 +233,7 @@ export class Room {
   #presentFor(peerId: string): Present {
     const visible = [...this.peers.selectedBy({ except: peerId })].filter(({ rights }) => !rights.hidden);
     return {
+      roomMetadata: this.#config.metadata,
       peers: visible.map((peer) => peer.remoteView()),
       components: [...this.components.all()].map((component) => component.remoteView()),
       activeSpeaker: this.#activeSpeaker,

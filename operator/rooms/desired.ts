@@ -1,4 +1,5 @@
 // Desired state of a room: converts the spec of a Room to requests of the REST API.
+import { isDeepStrictEqual } from 'node:util';
 import { isValidId } from '../../api/id.ts';
 import type { Permissions } from '../../api/peer.ts';
 import {
@@ -61,19 +62,27 @@ function doubleName(items: readonly { name: string }[] | undefined): string | un
   return items?.find(({ name }) => seen.size === seen.add(name).size)?.name;
 }
 
-export function configOf(spec: RoomSpec, defaults: RoomDefaults): NodeRoomConfig {
-  return mapNames<PatchableName, NodeRoomConfig>(patchableNames, (name) => fieldOf(name, spec, defaults) as never);
+export function configOf(spec: RoomSpec, defaults: RoomDefaults): Partial<NodeRoomConfig> {
+  const names = patchableNames.filter((name) => isManaged(name, spec));
+  return mapNames<PatchableName, NodeRoomConfig>(names, (name) => fieldOf(name, spec, defaults) as never);
+}
+
+/** False for a field that the Room leaves to REST; nodes before the field would reject it. */
+function isManaged(name: RoomFieldName, spec: RoomSpec): boolean {
+  return spec[name] !== undefined || !('keptIfOmitted' in roomFields[name]);
 }
 
 /** The changed fields with their desired values; undefined if there are none. */
-export function configChanges(wanted: NodeRoomConfig, found: NodeRoomConfig): Partial<NodeRoomConfig> | undefined {
+export function configChanges(wanted: Partial<NodeRoomConfig>, found: NodeRoomConfig): Partial<NodeRoomConfig> | undefined {
   const fields = Object.keys(wanted) as (keyof NodeRoomConfig)[];
-  const changes = Object.fromEntries(fields.filter((field) => wanted[field] !== found[field]).map((field) => [field, wanted[field]]));
+  const changed = fields.filter((field) => !isDeepStrictEqual(wanted[field], found[field]));
+  const changes = Object.fromEntries(changed.map((field) => [field, wanted[field]]));
   return Object.keys(changes).length > 0 ? changes : undefined;
 }
 
 export function roomRequest(room: { uid: string; roomId: string }, spec: RoomSpec, defaults: RoomDefaults): RoomRequest {
-  const fields = mapNames<RoomFieldName, Omit<RoomConfigView, 'roomId'>>(roomFieldNames, (name) => fieldOf(name, spec, defaults) as never);
+  const names = roomFieldNames.filter((name) => isManaged(name, spec));
+  const fields = mapNames<RoomFieldName, Omit<RoomConfigView, 'roomId'>>(names, (name) => fieldOf(name, spec, defaults) as never);
   return { roomId: room.roomId, externalId: room.uid, ...fields };
 }
 

@@ -63,6 +63,7 @@ async function liveOut(t: TestContext, pair: NodePair, webhookUrl: string, witne
   const leaves = await enter(t, pair, 'lived', 'leaves');
   await leaves.request('setPeerMetadata', { metadata: { name: 'Ada' } });
   await leaves.request('setAttributes', { attributes: { hand: 'up' } });
+  assert.equal((await api.patch('/room/lived', { metadata: { topic: 'tests' } })).status, 200);
   const trackId = await publish(leaves);
   await leaves.request('setTrackMetadata', { trackId, metadata: { source: 'microphone' } });
   await leaves.request('leave');
@@ -126,6 +127,7 @@ const expected: Record<string, readonly string[]> = {
     'PeerConnected leaves',
     'PeerMetadataUpdated leaves',
     'PeerAttributesUpdated leaves',
+    'RoomMetadataUpdated',
     'TrackAdded leaves',
     'TrackMetadataUpdated leaves',
     'TrackRemoved leaves',

@@ -21,6 +21,7 @@ const peerEvents: Projection<TargetedEvent> = {
   roomCreated: null,
   roomDeleted: null,
   roomCrashed: null,
+  roomMetadataUpdated: ({ metadata }) => ({ event: { event: 'roomMetadataUpdated', data: { metadata } }, target: everyone }),
   activeSpeakerChanged: ({ peerId }) => ({ event: { event: 'activeSpeaker', data: { peerId } }, target: everyone }),
   dataSent: ({ from, label, payload, to }) => ({
     event: { event: 'data', data: { from, label, payload } },

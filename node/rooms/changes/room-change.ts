@@ -12,6 +12,7 @@ export type ChangedBy = 'publisher' | 'server';
 export type RoomChange =
   | { kind: 'roomCreated' }
   | { kind: 'roomDeleted' | 'roomCrashed'; reason: string }
+  | { kind: 'roomMetadataUpdated'; metadata: Metadata | null }
   | { kind: 'activeSpeakerChanged'; peerId: string | null }
   | { kind: 'dataSent'; from: string | null; label: string; payload: Metadata; to: readonly string[] | undefined }
   | { kind: 'peerAdded'; peerId: string; metadata: Metadata | null }

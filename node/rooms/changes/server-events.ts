@@ -6,6 +6,7 @@ const serverEvents: Projection<RoomEventDetail> = {
   roomCreated: () => ({ type: 'RoomCreated' }),
   roomDeleted: ({ reason }) => ({ type: 'RoomDeleted', reason }),
   roomCrashed: ({ reason }) => ({ type: 'RoomCrashed', reason }),
+  roomMetadataUpdated: ({ metadata }) => ({ type: 'RoomMetadataUpdated', metadata }),
   activeSpeakerChanged: null,
   dataSent: null,
   peerAdded: ({ peerId, metadata }) => ({ type: 'PeerAdded', peerId, metadata }),

@@ -1,4 +1,5 @@
 // Peer context: the parts of its room that a peer may use.
+import type { Metadata } from '../../../api/json.ts';
 import type { RemoteComponent, RemotePeer, Target } from '../../../api/socket/peer-events.ts';
 import type { Log } from '../../common/log.ts';
 import type { RoomChange } from '../changes/room-change.ts';
@@ -6,7 +7,7 @@ import type { RoomMedia } from '../interfaces.ts';
 import type { DataTrack, Track } from '../track.ts';
 
 /** The state of the room when a peer connects. */
-export type Present = { peers: RemotePeer[]; components: RemoteComponent[]; activeSpeaker: string | null };
+export type Present = { roomMetadata: Metadata | null; peers: RemotePeer[]; components: RemoteComponent[]; activeSpeaker: string | null };
 
 /** The parts of its room that a peer may use: functions, never the room itself. */
 export type PeerContext = {

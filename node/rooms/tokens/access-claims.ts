@@ -54,7 +54,9 @@ const claimsSchema = z.object({
     canPublishSources: optional(z.array(z.string().max(64)).max(16)),
     hidden: flag,
   }),
-  roomConfig: optional(z.object({ maxParticipants: limit, emptyTimeout: limit, departureTimeout: limit })),
+  roomConfig: optional(
+    z.object({ maxParticipants: limit, emptyTimeout: limit, departureTimeout: limit, metadata: optional(metadataSchema) }),
+  ),
 });
 type Claims = z.infer<typeof claimsSchema>;
 
@@ -67,11 +69,12 @@ const kindOfSource: Readonly<Record<string, Kind>> = {
 
 /** The rights of verified claims. @throws ServiceError `invalid_token`, `forbidden` */
 export function accessOf(payload: unknown, key: Omit<AccessKey, 'secret' | 'publicKey'>): Access {
-  const parsed = claimsSchema.safeParse(payload);
-  if (!parsed.success) throw new ServiceError('invalid_token', `Access token: ${validationMessage(parsed.error, payload, 'the claims')}`);
-  const claims = parsed.data;
+  const result = claimsSchema.safeParse(payload);
+  if (!result.success) throw new ServiceError('invalid_token', `Access token: ${validationMessage(result.error, payload, 'the claims')}`);
+  const claims = result.data;
   const metadata = metadataOf(claims);
-  if (!metadataSchema.safeParse(metadata).success) throw new ServiceError('invalid_token', 'Access token: the metadata is too large');
+  if (![metadata, parsed(claims.roomConfig?.metadata)].every((each) => metadataSchema.safeParse(each).success))
+    throw new ServiceError('invalid_token', 'Access token: the metadata is too large');
   const { sub: identity, exp, nbf, iat, video } = claims;
   if (video.roomJoin !== true) throw new ServiceError('forbidden', 'The access token has no grant roomJoin');
   if (!video.room.startsWith(key.roomPrefix ?? ''))
@@ -103,19 +106,20 @@ function permissionsOf({ canPublish, canSubscribe, canPublishData, canPublishSou
 
 /** A name becomes the `name` of the metadata; metadata without names becomes its `value`. */
 function metadataOf({ name, metadata: given }: Claims): Metadata | null {
-  const metadata = typeof given === 'string' ? parsedText(given) : (given ?? null);
+  const metadata = parsed(given);
   if (!name) return metadata;
   if (metadata === null) return { name };
   return typeof metadata === 'object' && !Array.isArray(metadata) ? { name, ...metadata } : { name, value: metadata };
 }
 
 /** In these tokens metadata is text, usually JSON. */
-function parsedText(text: string): Metadata | null {
-  if (text === '') return null;
+function parsed(given: Metadata | null | undefined): Metadata | null {
+  if (typeof given !== 'string') return given ?? null;
+  if (given === '') return null;
   try {
-    return JSON.parse(text) as Metadata;
+    return JSON.parse(given) as Metadata;
   } catch {
-    return text;
+    return given;
   }
 }
 
@@ -123,7 +127,13 @@ function parsedText(text: string): Metadata | null {
 function roomOf({ video, roomConfig }: Claims, key: Pick<AccessKey, 'maxPeers' | 'peerlessPurgeTimeout'>) {
   const maxPeers = least(key.maxPeers, roomConfig?.maxParticipants);
   const timeout = least(key.peerlessPurgeTimeout ?? defaultPurgeTimeout, roomConfig?.departureTimeout || roomConfig?.emptyTimeout);
-  return { roomId: video.room, peerlessPurgeTimeout: timeout, ...(maxPeers !== undefined && { maxPeers }) };
+  const metadata = parsed(roomConfig?.metadata);
+  return {
+    roomId: video.room,
+    peerlessPurgeTimeout: timeout,
+    ...(maxPeers !== undefined && { maxPeers }),
+    ...(metadata !== null && { metadata }),
+  };
 }
 
 function least(bound: number | undefined, given: number | null | undefined): number | undefined {

@@ -4,18 +4,17 @@ import { Connection, type Outage } from './connection.ts';
 import type { DataChannel, DataChannelOptions } from './data-channel.ts';
 import { Emitter, type Unsubscribe } from './emitter.ts';
 import { RoomClosedError, SessionLostError } from './errors.ts';
-import type { JoinResponse, Json, Layers, Permissions, ServerEvent, ServerStats } from './generated/protocol.ts';
+import type { JoinResponse, Json, Layers, Permissions, ServerEvent } from './generated/protocol.ts';
 import type { LocalTrack, PublishOptions } from './media/local-track.ts';
 import type { MediaPath } from './media/media-path.ts';
 import { type ReceivedLayers, ReceivedTracks } from './media/received-tracks.ts';
 import { RoomMedia } from './media/room-media.ts';
 import { defaultTiming, pageAddress, type RoomClientOptions, socketUrls, type WebSocketConstructor } from './options.ts';
 import { type Attributes, type AttributesPatch, OwnProfile } from './own-profile.ts';
+import { pageHide } from './page-hide.ts';
 import { deferred } from './pending.ts';
-import type { RoomEvents, RoomState } from './room-events.ts';
+import type { RoomEvents, RoomState, RoomStats } from './room-events.ts';
 import { originOf, type RemoteComponent, type RemotePeer, type RemoteTrack, Roster } from './roster.ts';
-
-export type RoomStats = { server: ServerStats; send: RTCStatsReport | undefined; recv: RTCStatsReport | undefined };
 
 const defaultJoinTimeout = 30_000;
 
@@ -121,6 +120,10 @@ export class RoomClient extends Emitter<RoomEvents> {
   /** Attributes of this peer, set by the backend or with setAttributes(). */
   get attributes(): Attributes {
     return this.#profile.attributes;
+  }
+
+  get roomMetadata(): Json {
+    return this.#roster.roomMetadata;
   }
 
   get permissions(): Permissions | undefined {
@@ -392,8 +395,4 @@ export class RoomClient extends Emitter<RoomEvents> {
       throw error;
     }
   }
-}
-
-function pageHide(method: 'addEventListener' | 'removeEventListener', listener: (event: { persisted?: boolean }) => void): void {
-  if (typeof window === 'object') window[method]?.('pagehide', listener as EventListener);
 }

@@ -2,11 +2,13 @@
 import type { Closing } from './closing.ts';
 import type { Outage } from './connection.ts';
 import type { RemoteDataChannel } from './data-channel.ts';
-import type { Json, Kind, Layers, Origin, Permissions } from './generated/protocol.ts';
+import type { Json, Kind, Layers, Origin, Permissions, ServerStats } from './generated/protocol.ts';
 import type { LocalTrack, LocalTrackEnd } from './media/local-track.ts';
 import type { MediaPath } from './media/media-path.ts';
 import type { Attributes } from './own-profile.ts';
 import type { RosterEvents } from './roster.ts';
+
+export type RoomStats = { server: ServerStats; send: RTCStatsReport | undefined; recv: RTCStatsReport | undefined };
 
 /**
  * new -> connecting -> joined -> (reconnecting -> joined)* -> closed. While reconnecting, media continues if the network permits. When

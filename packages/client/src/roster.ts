@@ -37,6 +37,8 @@ export type RemoteComponent = {
 };
 
 export type RosterEvents = {
+  /** The metadata of the room changed. */
+  roomUpdated: { metadata: Json };
   peerJoined: { peer: RemotePeer };
   peerLeft: { peerId: string };
   /** Its metadata or attributes changed. */
@@ -57,6 +59,7 @@ export class Roster {
   readonly #peers = new Map<string, Omit<WirePeer, 'tracks'>>();
   readonly #components = new Map<string, Omit<WireComponent, 'tracks'>>();
   readonly #tracks = new Map<string, RemoteTrack>();
+  #roomMetadata: Json = null;
 
   constructor(emit: Emit) {
     this.#emit = emit;
@@ -70,12 +73,17 @@ export class Roster {
     return new Map([...this.#components.keys()].map((id) => [id, this.#component(id)]));
   }
 
+  get roomMetadata(): Json {
+    return this.#roomMetadata;
+  }
+
   track(trackId: string): RemoteTrack | undefined {
     return this.#tracks.get(trackId);
   }
 
   /** Replaces the state with that of a new session, and reports the differences. */
-  replace({ peers, components }: Pick<JoinResponse, 'peers' | 'components'>): void {
+  replace({ peers, components, roomMetadata = null }: Pick<JoinResponse, 'peers' | 'components' | 'roomMetadata'>): void {
+    this.#updateRoom(roomMetadata);
     const tracks = new Set([...peers, ...components].flatMap((each) => each.tracks.map(({ id }) => id)));
     for (const id of [...this.#tracks.keys()]) if (!tracks.has(id)) this.#removeTrack(id);
     for (const id of [...this.#peers.keys()]) if (!peers.some((peer) => peer.id === id)) this.#removePeer(id);
@@ -97,6 +105,9 @@ export class Roster {
         return this.#updatePeer(data.peerId, { metadata: data.metadata });
       case 'peerAttributesUpdated':
         return this.#updatePeer(data.peerId, { attributes: data.attributes });
+      case 'roomMetadataUpdated':
+        this.#updateRoom(data.metadata);
+        return true;
       case 'componentAdded':
         this.#addComponent(data.component);
         return true;
@@ -120,6 +131,12 @@ export class Roster {
       default:
         return false;
     }
+  }
+
+  #updateRoom(metadata: Json): void {
+    if (JSON.stringify(metadata) === JSON.stringify(this.#roomMetadata)) return;
+    this.#roomMetadata = metadata;
+    this.#emit('roomUpdated', { metadata });
   }
 
   #addPeer({ id, metadata, attributes = {}, tracks }: WirePeer): void {

@@ -14,7 +14,7 @@ export type AccessTokenOptions = {
   metadata?: Json;
   attributes?: Readonly<Record<string, string>>;
   /** Creates the room if it does not exist, with these options as far as the key allows them. `peerlessPurgeTimeout` in seconds. */
-  createRoom?: boolean | { maxPeers?: number; peerlessPurgeTimeout?: number };
+  createRoom?: boolean | { maxPeers?: number; peerlessPurgeTimeout?: number; metadata?: Json };
   canPublish?: boolean;
   canPublishSources?: readonly ('camera' | 'microphone' | 'screen_share' | 'screen_share_audio')[];
   canSubscribe?: boolean;
@@ -50,16 +50,27 @@ export class AccessTokens {
 
 /** JSON omits what is undefined. */
 function claimsOf({ room, identity, name, metadata, attributes, createRoom, ...grants }: Omit<AccessTokenOptions, 'ttl'>): object {
-  const { maxPeers, peerlessPurgeTimeout } = typeof createRoom === 'object' ? createRoom : {};
   return {
     sub: identity,
     name,
-    // In these tokens metadata is text.
-    metadata: metadata === undefined ? undefined : JSON.stringify(metadata),
+    metadata: textOf(metadata),
     attributes,
     video: { room, roomJoin: true, roomCreate: createRoom ? true : undefined, ...grants },
-    roomConfig: typeof createRoom === 'object' ? { maxParticipants: maxPeers, departureTimeout: peerlessPurgeTimeout } : undefined,
+    roomConfig: typeof createRoom === 'object' ? roomConfigOf(createRoom) : undefined,
   };
+}
+
+function roomConfigOf({
+  maxPeers,
+  peerlessPurgeTimeout,
+  metadata,
+}: Exclude<AccessTokenOptions['createRoom'], boolean | undefined>): object {
+  return { maxParticipants: maxPeers, departureTimeout: peerlessPurgeTimeout, metadata: textOf(metadata) };
+}
+
+/** In these tokens metadata is text. */
+function textOf(metadata: Json | undefined): string | undefined {
+  return metadata === undefined ? undefined : JSON.stringify(metadata);
 }
 
 async function signerOf(key: AccessKey): Promise<Signer> {

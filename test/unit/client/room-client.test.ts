@@ -40,6 +40,7 @@ test('a program without WebRTC joins, sees other peers and exchanges messages', 
   socket.event('peerMetadataUpdated', { peerId: 'anna', metadata: 1 });
   socket.event('peerAttributesUpdated', { peerId: 'anna', attributes: { hand: 'up' } });
   socket.event('peerAttributesUpdated', { peerId: 'me', attributes: { role: 'host' } });
+  socket.event('roomMetadataUpdated', { metadata: 'planning' });
   socket.event('activeSpeaker', { peerId: 'anna' });
   socket.event('draining', { deadline: '2026-11-21T10:00:00.000Z' });
   socket.event('permissionsUpdated', { permissions: { publish: [], subscribe: true, data: false } });
@@ -51,6 +52,8 @@ test('a program without WebRTC joins, sees other peers and exchanges messages', 
   assert.deepEqual(room.peers.get('anna')?.attributes, { hand: 'up' });
   assert.deepEqual((await until('profileUpdated')).attributes, { role: 'host' });
   assert.deepEqual(room.attributes, { role: 'host' });
+  assert.deepEqual(await until('roomUpdated'), { metadata: 'planning' });
+  assert.equal(room.roomMetadata, 'planning');
   assert.equal(room.activeSpeaker, 'anna');
   assert.deepEqual(room.permissions?.publish, []);
   assert.deepEqual((await until('draining')).deadline, new Date('2026-11-21T10:00:00.000Z'));

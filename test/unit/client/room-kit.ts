@@ -29,6 +29,7 @@ const names = [
   'localTrackMuted',
   'permissionsUpdated',
   'profileUpdated',
+  'roomUpdated',
   'draining',
 ] as const satisfies readonly (keyof RoomEvents)[];
 

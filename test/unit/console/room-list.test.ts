@@ -4,13 +4,22 @@ import { test } from 'node:test';
 import { RoomList, type RoomRow, searchRooms, sortRooms } from '../../../packages/console/src/rooms/room-list.ts';
 import type { Component, EventType, Peer, Room, RoomEvent } from '../../../packages/server-sdk/src/generated/schemas.ts';
 
-const config = { maxPeers: null, videoCodec: null, webhookUrl: null, peerlessPurgeTimeout: null, peerDisconnectedTimeout: null };
+const config = {
+  maxPeers: null,
+  videoCodec: null,
+  metadata: null,
+  webhookUrl: null,
+  peerlessPurgeTimeout: null,
+  peerDisconnectedTimeout: null,
+};
 const plain: Peer = {
   id: '',
   type: 'webrtc',
   externalId: null,
   status: 'connected',
   metadata: null,
+  attributes: {},
+  hidden: false,
   permissions: { publish: ['audio', 'video'], subscribe: true, data: true },
   tracks: [],
 };

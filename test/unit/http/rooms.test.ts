@@ -16,6 +16,7 @@ test('POST /room without a body creates a room with a random id and returns the 
     maxPeers: null,
     videoCodec: null,
     webhookUrl: null,
+    metadata: null,
     peerlessPurgeTimeout: null,
     peerDisconnectedTimeout: null,
   });
@@ -29,6 +30,7 @@ test('a room is created with every option, shown, changed and deleted, and then 
     maxPeers: 3,
     videoCodec: 'vp8',
     webhookUrl: 'https://hooks.test/x',
+    metadata: ['any JSON'],
     peerlessPurgeTimeout: 60,
     peerDisconnectedTimeout: null,
   };
@@ -125,6 +127,20 @@ test('PATCH of a peer changes only the given permissions', async (context) => {
   assert.equal(status, 200);
   assert.deepEqual(body.data.peer.permissions, { publish: ['audio'], subscribe: false, data: false });
   assert.equal(body.data.peer_websocket_url, 'node.test:5002/socket/peer/websocket');
+});
+
+test('the metadata of a room is set, shown to its peers and changed with PATCH', async (context) => {
+  const { api, rooms } = await startServer(context);
+  assert.deepEqual((await api.post('/room', { roomId: 'r', metadata: { topic: 1 } })).body.data.room.config.metadata, { topic: 1 });
+  const peer = await joinPeer(rooms, 'r', 'alice');
+  assert.deepEqual((await peer.peer.welcome()).roomMetadata, { topic: 1 });
+  for (const metadata of [{ topic: 2 }, { topic: 2 }, null]) {
+    const { status, body } = await api.patch('/room/r', { metadata });
+    assert.deepEqual([status, body.data.config.metadata], [200, metadata]);
+  }
+  await api.patch('/room/r', { maxPeers: 3 });
+  assert.deepEqual(peer.connection.of('roomMetadataUpdated'), [{ metadata: { topic: 2 } }, { metadata: null }]);
+  assert.equal((await api.patch('/room/r', { metadata: 'x'.repeat(17_000) })).status, 400);
 });
 
 test('PATCH of a peer changes name, metadata and attributes, and nothing if it is empty', async (context) => {

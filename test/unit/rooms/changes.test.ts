@@ -31,6 +31,7 @@ const rows: { [Kind in ChangeKind]: [change: RoomChange & { kind: Kind }, ...Row
   roomCreated: [{ kind: 'roomCreated' }],
   roomDeleted: [{ kind: 'roomDeleted', reason: 'deleted' }],
   roomCrashed: [{ kind: 'roomCrashed', reason: 'why' }],
+  roomMetadataUpdated: [{ kind: 'roomMetadataUpdated', metadata: 1 }, 'roomMetadataUpdated', {}],
   activeSpeakerChanged: [{ kind: 'activeSpeakerChanged', peerId: 'p' }, 'activeSpeaker', {}],
   dataSent: [{ kind: 'dataSent', from: 'p', label: 'l', payload: 1, to: ['q'] }, 'data', { to: ['q'], except: 'p' }],
   peerAdded: [{ kind: 'peerAdded', peerId: 'p', metadata: null }],

@@ -40,7 +40,7 @@ test('every option is a claim', async () => {
     name: 'Ada',
     metadata: { role: 'host' },
     attributes: { seat: '7' },
-    createRoom: { maxPeers: 9, peerlessPurgeTimeout: 30 },
+    createRoom: { maxPeers: 9, peerlessPurgeTimeout: 30, metadata: 'topic' },
     canPublishSources: ['microphone'],
     canSubscribe: false,
     canPublishData: false,
@@ -48,7 +48,7 @@ test('every option is a claim', async () => {
   const { identity, metadata, attributes, permissions, room, expiresAt, issuedAt } = await verifier.verify(token);
   assert.deepEqual([identity, metadata, attributes], ['ädä', { name: 'Ada', role: 'host' }, { seat: '7' }]);
   assert.deepEqual(permissions, { publish: ['audio'], subscribe: false, data: false });
-  assert.deepEqual(room, { roomId: 'lesson', maxPeers: 9, peerlessPurgeTimeout: 30 });
+  assert.deepEqual(room, { roomId: 'lesson', maxPeers: 9, peerlessPurgeTimeout: 30, metadata: 'topic' });
   assert.equal(expiresAt - issuedAt, 60_000);
 });
 

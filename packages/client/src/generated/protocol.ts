@@ -137,6 +137,8 @@ export type Responses = {
     attributes?: Record<string, string>;
     rtpCapabilities: RtpCapabilities;
     iceServers: IceServer[];
+    /** Metadata of the room. Omitted by nodes before 0.8. */
+    roomMetadata?: Json | null;
     peers: RemotePeer[];
     components: RemoteComponent[];
     /** Id of the peer that is speaking; null: none. */
@@ -220,6 +222,12 @@ export type ServerEvent =
         peerId: string;
         /** All attributes of the peer. */
         attributes: Record<string, string>;
+      };
+    }
+  | {
+      event: 'roomMetadataUpdated';
+      data: {
+        metadata: Json | null;
       };
     }
   | {

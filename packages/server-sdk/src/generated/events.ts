@@ -38,6 +38,8 @@ export type RoomEvents = {
   RoomDeleted: Kind<'RoomDeleted', 'seq' | 'reason'>;
   /** A room ended because of a failure, for example of its media worker; its last event. */
   RoomCrashed: Kind<'RoomCrashed', 'reason'>;
+  /** The metadata of the room changed. */
+  RoomMetadataUpdated: Kind<'RoomMetadataUpdated', 'seq' | 'metadata'>;
   /** A peer was created. */
   PeerAdded: Kind<'PeerAdded', 'seq' | 'peerId' | 'metadata'>;
   /** The peer connected and was authenticated. */

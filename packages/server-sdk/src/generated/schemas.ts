@@ -218,6 +218,7 @@ export type EventType =
   | 'RoomCreated'
   | 'RoomDeleted'
   | 'RoomCrashed'
+  | 'RoomMetadataUpdated'
   | 'PeerAdded'
   | 'PeerConnected'
   | 'PeerDisconnected'
@@ -661,6 +662,7 @@ export type RoomConfig = {
   maxPeers: number | null;
   videoCodec: VideoCodec | null;
   webhookUrl: string | null;
+  metadata: Json | null;
   /** Seconds without a connected peer after which the room ends; null = never. */
   peerlessPurgeTimeout: number | null;
   /** Seconds after the loss of its connection that a peer is removed; null = never. */
@@ -709,6 +711,7 @@ export type RoomOptions = {
   maxPeers?: number | null;
   videoCodec?: VideoCodec | null;
   webhookUrl?: string | null;
+  metadata?: Json | null;
   peerlessPurgeTimeout?: number | null;
   peerDisconnectedTimeout?: number | null;
 };
@@ -725,6 +728,7 @@ export type RoomPage = {
 export type RoomPatch = {
   maxPeers?: number | null;
   webhookUrl?: string | null;
+  metadata?: Json | null;
   peerlessPurgeTimeout?: number | null;
   peerDisconnectedTimeout?: number | null;
 };

@@ -134,8 +134,8 @@ describe('accepted', () => {
     ['a grant creates a room that ends without peers', {}, { roomId: 'room', peerlessPurgeTimeout: 300 }],
     [
       'a token sets less than the default',
-      { claims: { roomConfig: { maxParticipants: 3, emptyTimeout: 0, departureTimeout: 20 } } },
-      { roomId: 'room', peerlessPurgeTimeout: 20, maxPeers: 3 },
+      { claims: { roomConfig: { maxParticipants: 3, emptyTimeout: 0, departureTimeout: 20, metadata: '{"topic":1}' } } },
+      { roomId: 'room', peerlessPurgeTimeout: 20, maxPeers: 3, metadata: { topic: 1 } },
     ],
     [
       'a token does not set more than its key',
