@@ -6,7 +6,7 @@ import { externalIdSchema, idSchema } from './id.ts';
 import { jsonSchema, metadataSchema } from './json.ts';
 import { peerViewSchema } from './peer.ts';
 
-const videoCodecSchema = z.enum(['h264', 'vp8']).meta({ id: 'VideoCodec' });
+const videoCodecSchema = z.enum(['h264', 'vp8', 'none']).meta({ id: 'VideoCodec', description: 'none: the room has audio only.' });
 export type VideoCodec = z.infer<typeof videoCodecSchema>;
 
 /** Maximum of room timeouts in seconds: 10 years, so that no timer overflows. */
@@ -69,7 +69,7 @@ export const roomFields = {
   videoCodec: {
     schema: videoCodecSchema.nullable(),
     view: videoCodecSchema.nullable(),
-    doc: 'The only video codec of the room; any if omitted. Immutable.',
+    doc: 'The only video codec of the room; none: the room has audio only; any codec if omitted. Immutable.',
   },
   webhookUrl: {
     schema: webhookUrl,

@@ -29,6 +29,7 @@ const av1: RouterRtpCodecCapability = { kind: 'video', mimeType: 'video/AV1', cl
 export function roomCodecs(videoCodec: VideoCodec | null): RouterRtpCodecCapability[] {
   if (videoCodec === 'vp8') return [opus, vp8];
   if (videoCodec === 'h264') return [opus, ...h264];
+  if (videoCodec === 'none') return [opus];
   return [opus, vp8, ...h264, vp9, av1];
 }
 

@@ -225,6 +225,7 @@ export class Room {
         dataMaxBytes,
         mayDeliver: (bytes, target) => dataBudget.take(bytes, [...this.peers.selectedBy(target)].length),
         maxTracks: () => limits().maxTracksPerPeer,
+        audioOnly: this.#init.config.videoCodec === 'none',
         disconnectedTimeout: () => milliseconds(this.#config.peerDisconnectedTimeout),
       },
     });

@@ -15,7 +15,7 @@ const absCaptureTime = 'http://www.webrtc.org/experiments/rtp-hdrext/abs-capture
 
 test('a room has all codecs, or the enforced one and Opus', async (t) => {
   const mediaWorkerPool = await engineFor(t);
-  const codecs = async (videoCodec: 'vp8' | 'h264' | null) => {
+  const codecs = async (videoCodec: 'vp8' | 'h264' | 'none' | null) => {
     const capabilities = (await openRoom(mediaWorkerPool, { videoCodec }).rtpCapabilities()) as RtpCapabilities;
     return (capabilities.codecs ?? [])
       .filter(({ mimeType }) => mimeType !== 'video/rtx')
@@ -31,6 +31,7 @@ test('a room has all codecs, or the enforced one and Opus', async (t) => {
   );
   assert.deepEqual(await codecs('vp8'), [opus, { mimeType: 'video/VP8', parameters: {} }]);
   assert.deepEqual(await codecs('h264'), [opus, ...h264]);
+  assert.deepEqual(await codecs('none'), [opus]);
   assert.deepEqual(
     [...new Set((await codecs(null)).map(({ mimeType }) => mimeType))],
     ['audio/opus', 'video/VP8', 'video/H264', 'video/VP9', 'video/AV1'],

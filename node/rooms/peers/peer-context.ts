@@ -28,6 +28,8 @@ export type PeerContext = {
   /** Removes the peer from the room's list. */
   forget: (peerId: string) => void;
   maxTracks: () => number;
+  /** True if the room accepts no video. */
+  audioOnly: boolean;
   /** Milliseconds after which a disconnected peer is removed; null = never. */
   disconnectedTimeout: () => number | null;
 };

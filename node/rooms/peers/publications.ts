@@ -32,6 +32,8 @@ export type PublicationsOptions = {
   /** Announces a change to the room. */
   announce: (change: RoomChange) => void;
   permissions: () => Permissions;
+  /** True if the room accepts no video. */
+  audioOnly: boolean;
   maxTracks: () => number;
 };
 
@@ -188,6 +190,7 @@ export class Publications {
     if (this.#closed) throw new ServiceError('peer_not_found', `Peer ${this.#options.peerId} is not connected`);
     if (key !== null && [...this.#tracks.values()].some((track) => track.key === key))
       throw new ServiceError('conflict', 'A track with this key is already published');
+    if (kind === 'video' && this.#options.audioOnly) throw new ServiceError('forbidden', 'This room has audio only');
     if (!this.#options.permissions().publish.includes(kind))
       throw new ServiceError('forbidden', `This peer is not permitted to publish ${kind}`);
   }

@@ -63,6 +63,7 @@ export class RoomSession {
       moderation,
       announce: room.announce,
       permissions,
+      audioOnly: room.audioOnly,
       maxTracks: room.maxTracks,
     });
   }

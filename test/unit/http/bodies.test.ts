@@ -26,7 +26,7 @@ test('every invalid field of a new room is rejected by name', async (context) =>
     [{ maxPeers: '10' }, 'Expected maxPeers to be a positive integer, got: "10"', 'maxPeers'],
     [{ maxPeers: 1e9 }, 'Expected maxPeers to be at most 1000000, got: 1000000000', 'maxPeers'],
     [{ maxPeers: [long] }, `Expected maxPeers to be a positive integer, got: ["${'x'.repeat(98)}…`, 'maxPeers'],
-    [{ videoCodec: 'av1' }, 'Expected videoCodec to be one of h264, vp8, got: "av1"', 'videoCodec'],
+    [{ videoCodec: 'av1' }, 'Expected videoCodec to be one of h264, vp8, none, got: "av1"', 'videoCodec'],
     [{ webhookUrl: 'ftp://x' }, 'Expected webhookUrl to be an http or https URL, got: "ftp://x"', 'webhookUrl'],
     [{ webhookUrl: 7 }, 'Expected webhookUrl to be an http or https URL, got: 7', 'webhookUrl'],
     [{ peerlessPurgeTimeout: -1 }, 'Expected peerlessPurgeTimeout to be a positive integer, got: -1', 'peerlessPurgeTimeout'],

@@ -335,6 +335,14 @@ describe('data and metadata', () => {
     assert.deepEqual(await named({ metadata: null, name: 'E' }), { name: 'E' });
   });
 
+  test('in a room with audio only, video is rejected whatever the permissions', async () => {
+    const { rooms } = await makeRoom();
+    await rooms.createRoom({ roomId: 'calls', videoCodec: 'none' });
+    const alice = await joinPeer(rooms, 'calls', 'alice');
+    await assert.rejects(publish(alice, 'video'), { code: 'forbidden', message: 'This room has audio only' });
+    await publish(alice, 'audio');
+  });
+
   test('attributes are merged, and a peer changes only its own', async () => {
     const { rooms, alice, bob, kinds } = await pair();
     alice.peer.profile.setAttributes({ hand: 'up', seat: '7' });

@@ -55,6 +55,7 @@ export function CreateRoom({ onMade, onClose }: { onMade: (roomId: string) => vo
             <option value="">Any</option>
             <option value="vp8">VP8</option>
             <option value="h264">H.264</option>
+            <option value="none">Audio only</option>
           </select>
           <small>Codec for all participants. HLS requires H.264; older devices may support VP8 only.</small>
         </label>

@@ -12,7 +12,7 @@ export type RoomColumnsOptions = {
   onEnd: (room: RoomRow) => void;
 };
 
-const codecs: Record<string, string> = { h264: 'H.264', vp8: 'VP8' };
+const codecs: Record<string, string> = { h264: 'H.264', vp8: 'VP8', none: 'Audio only' };
 
 export function roomColumns({ order, onOrder, onInvite, onEnd }: RoomColumnsOptions): Column<RoomRow>[] {
   /** Names start at A, counts at the highest. */

@@ -798,7 +798,8 @@ export type Upload = {
   problem?: string;
 };
 
-export type VideoCodec = 'h264' | 'vp8';
+/** none: the room has audio only. */
+export type VideoCodec = 'h264' | 'vp8' | 'none';
 
 export type ViewerToken = {
   /** Query parameter `token` of all paths under /hls of the room, and under /recording of its recordings. */
