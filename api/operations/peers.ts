@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { operation } from '../core/operation.ts';
 import { creates, does, shows } from '../core/response.ts';
 import { peerOptionsSchema, peerPatchSchema, peerViewSchema } from '../peer.ts';
+import { maxRpcTimeout, rpcRequestSchema, rpcResponseSchema } from '../socket/rpc.ts';
 import { roomErrors } from './rooms.ts';
 
 const peerErrors = [...roomErrors, 'peer_not_found'] as const;
@@ -44,6 +45,16 @@ export const peerOperations = {
     body: { schema: peerPatchSchema, required: true },
     response: shows(foundPeerSchema, 'The updated peer.'),
     sdk: 'peers.update(patch)',
+  }),
+  requestRpc: operation('POST /room/{roomId}/peer/{peerId}/rpc', {
+    ...peer,
+    summary: 'Request something of a connected peer, and get the response of its application.',
+    body: { schema: rpcRequestSchema, required: true },
+    response: shows(rpcResponseSchema, 'The response of the peer.'),
+    errors: [...peerErrors, 'rpc_failed', 'rpc_timeout', 'too_large', 'too_many_requests'],
+    timeoutMs: (maxRpcTimeout + 5) * 1000,
+    sdk: 'peers.rpc(rpc): payload',
+    sdkTimeoutMs: (maxRpcTimeout + 10) * 1000,
   }),
   deletePeer: operation('DELETE /room/{roomId}/peer/{peerId}', {
     ...peer,

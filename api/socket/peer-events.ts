@@ -93,6 +93,14 @@ export const peerEventSchema = z.discriminatedUnion('event', [
   event('dataDropped', {
     messages: z.number().int().positive().meta({ description: 'Number of `data` messages dropped because this socket was too slow.' }),
   }),
+  event('rpcRequested', {
+    rpcId: z.string(),
+    from: z.string().nullable().meta({ description: 'Id of the requesting peer; null for the backend.' }),
+    method: z.string(),
+    payload: jsonSchema,
+  }),
+  event('rpcResponded', { rpcId: z.string(), payload: jsonSchema }),
+  event('rpcFailed', { rpcId: z.string(), code: z.string(), message: z.string() }),
   event('iceServersUpdated', { iceServers: z.array(mediaObjects.iceServer) }),
   event('permissionsUpdated', { permissions: permissionsSchema }),
   event('tokenUpdated', { token: z.string() }),

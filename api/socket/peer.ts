@@ -5,6 +5,7 @@ import { mediaObjects } from '../media-objects.ts';
 import { attributesPatchSchema, attributesSchema, permissionsSchema } from '../peer.ts';
 import { kindSchema } from '../track.ts';
 import { remoteComponentSchema, remotePeerSchema } from './peer-events.ts';
+import { rpcRequestSchema } from './rpc.ts';
 
 /** Maximum size of a message of a peer, in bytes. */
 export const maxMessageBytes = 256 * 1024;
@@ -97,6 +98,15 @@ export const requestSchemas = {
     description:
       'A payload of at most 16 KiB of JSON, unless configured otherwise (SVC_DATA_MESSAGE_MAX_BYTES); larger ones get too_large. A peer may send 16 messages of maximum size per second, and its room deliver 512; beyond that: too_many_requests. Slow receivers lose messages and receive the number in dataDropped.',
   }),
+  sendRpc: rpcRequestSchema.extend({ rpcId: id.meta({ description: 'Chosen by this peer, to find the response.' }), to: id }).meta({
+    description:
+      'Request something of another peer (by permission `data`). The response of the server means that the request was sent; `rpcResponded` or `rpcFailed` with the same rpcId follows. Nodes before 0.8 do not support it.',
+  }),
+  respondRpc: z.strictObject({
+    rpcId: id,
+    payload: jsonSchema.optional(),
+    error: z.string().min(1).max(512).optional().meta({ description: 'Why the application rejects the request.' }),
+  }),
   ping: z.strictObject({
     received: z.int().min(0).optional().meta({ description: 'The number of received frames of the session: the server deletes them.' }),
   }),
@@ -161,6 +171,8 @@ export const responseSchemas = {
   publishData: z.object({ dataTrackId: z.string() }),
   unpublishData: empty,
   sendData: empty,
+  sendRpc: empty,
+  respondRpc: empty,
   ping: empty,
   getStats: z.object({
     published: z.record(z.string(), z.array(mediaObjects.streamStats)),

@@ -39,6 +39,7 @@ export function roomHandlers(rooms: LocalRooms): Handlers<Operations> {
       if (permissions) peer.rights.change(permissions);
       return viewOf(peer);
     },
+    requestRpc: async ({ params, body }) => ({ payload: await rooms.room(params.roomId).rpcs.request(null, peerOf(params), body) }),
     deletePeer: ({ params }) => rooms.room(params.roomId).peers.delete(params.peerId),
     renewPeerToken: async ({ params }) => ({ token: await rooms.signPeerToken(peerOf(params)) }),
     deleteTrack: ({ params }) => rooms.room(params.roomId).publisherOf(params.trackId).removeTrack(params.trackId),

@@ -34,6 +34,7 @@ import { DataBudget } from './peers/data-budget.ts';
 import type { Present } from './peers/peer-context.ts';
 import { Peers } from './peers/peers.ts';
 import { RoomStatsCollector } from './room-stats-collector.ts';
+import { Rpcs } from './rpcs.ts';
 import type { Track } from './track.ts';
 
 export type RoomInit = {
@@ -61,6 +62,7 @@ export class Room {
   readonly trace = currentSpan()?.traceparent;
   readonly peers: Peers;
   readonly components: Components;
+  readonly rpcs = new Rpcs();
   readonly #init: RoomInit;
   readonly #log: Log;
   readonly #media: RoomMedia;
@@ -223,6 +225,8 @@ export class Room {
         announce: (change) => this.#announce(change),
         present: (peerId) => this.#presentFor(peerId),
         dataMaxBytes,
+        requestRpc: (from, to, request) => this.rpcs.request(from, this.peers.get(to), request),
+        respondRpc: (by, rpcId, outcome) => this.rpcs.respond(by, rpcId, outcome),
         mayDeliver: (bytes, target) => dataBudget.take(bytes, [...this.peers.selectedBy(target)].length),
         maxTracks: () => limits().maxTracksPerPeer,
         audioOnly: this.#init.config.videoCodec === 'none',
@@ -247,6 +251,7 @@ export class Room {
     updateSubscriptions(change, this.peers, this.components);
     const targeted = peerEventOf(change);
     if (targeted) for (const { session } of this.peers.selectedBy(targeted.target)) session.send(targeted.event);
+    if (change.kind === 'peerDisconnected') this.rpcs.sessionEnded(change.peerId);
     this.#peerlessTimeout.update(change);
   }
 }

@@ -112,6 +112,12 @@ test('the document accepts and rejects the same bodies as the server', () => {
       { name: 7 },
       { attributes: { seat: 7 } },
     ],
+    requestRpc: [
+      {},
+      { method: 'dance', payload: null, timeout: 1 },
+      { method: '', payload: null },
+      { method: 'dance', payload: 1, timeout: 61 },
+    ],
     addComponent: [
       {},
       { type: 'file' },

@@ -1,9 +1,11 @@
 // Peer context: the parts of its room that a peer may use.
 import type { Metadata } from '../../../api/json.ts';
 import type { RemoteComponent, RemotePeer, Target } from '../../../api/socket/peer-events.ts';
+import type { RpcRequest } from '../../../api/socket/rpc.ts';
 import type { Log } from '../../common/log.ts';
 import type { RoomChange } from '../changes/room-change.ts';
 import type { RoomMedia } from '../interfaces.ts';
+import type { RpcOutcome } from '../rpcs.ts';
 import type { DataTrack, Track } from '../track.ts';
 
 /** The state of the room when a peer connects. */
@@ -21,6 +23,9 @@ export type PeerContext = {
   dataMaxBytes: () => number;
   /** Charges a message to the data budget of the room; false if it is exceeded. */
   mayDeliver: (bytes: number, target: Target) => boolean;
+  /** Sends an RPC to another peer. Resolves with its response. */
+  requestRpc: (from: string, to: string, request: RpcRequest) => Promise<Metadata>;
+  respondRpc: (by: string, rpcId: string, outcome: RpcOutcome) => void;
   /** Tracks and data tracks of the components and the other peers. */
   publishedFor: (peerId: string) => { tracks: Iterable<Track>; dataTracks: Iterable<DataTrack> };
   /** The other connected peers and the components, for a peer that connects. */

@@ -1,11 +1,13 @@
 // Room session: what exists only while a peer is connected: its media, publications and subscriptions, and the data that it sends.
-import { ServiceError } from '../../../api/errors.ts';
+import { ServiceError, toServiceError } from '../../../api/errors.ts';
 import type { Metadata } from '../../../api/json.ts';
 import type { Permissions } from '../../../api/peer.ts';
 import type { PeerEvent, Target } from '../../../api/socket/peer-events.ts';
+import type { RpcRequest } from '../../../api/socket/rpc.ts';
 import type { PeerMediaStats } from '../../../api/stats.ts';
 import type { Log } from '../../common/log.ts';
 import type { CloseReason, Direction, PeerConnection, PeerMedia, PeerMediaListener, WireObject } from '../interfaces.ts';
+import type { RpcOutcome } from '../rpcs.ts';
 import type { DataBudget } from './data-budget.ts';
 import type { Moderation } from './moderation.ts';
 import type { PeerContext } from './peer-context.ts';
@@ -86,15 +88,42 @@ export class RoomSession {
 
   /** @throws ServiceError `forbidden`, `too_large`, `too_many_requests` */
   sendData({ label, payload, to }: DataRequest): void {
-    const { peerId, permissions, dataBudget } = this.#options;
+    const { peerId } = this.#options;
+    this.#chargeData(payload, to ? { to, except: peerId } : { except: peerId });
+    this.#room.announce({ kind: 'dataSent', from: peerId, label, payload, to });
+  }
+
+  /** The response follows as an event. @throws ServiceError `forbidden`, `peer_not_found`, `too_large`, `too_many_requests` */
+  sendRpc({ rpcId, to, ...request }: RpcRequest & { rpcId: string; to: string }): void {
+    this.#chargeData(request.payload, { to: [to] });
+    const failed = (error: unknown) => {
+      const { code, message } = toServiceError(error);
+      this.send({ event: 'rpcFailed', data: { rpcId, code, message } });
+    };
+    const responded = (payload: Metadata) => this.send({ event: 'rpcResponded', data: { rpcId, payload } });
+    this.#room.requestRpc(this.#options.peerId, to, request).then(responded, failed);
+  }
+
+  /** Responds to an RPC, also without the permission to send data. @throws ServiceError `not_found`, `too_large` */
+  respondRpc({ rpcId, ...outcome }: RpcOutcome & { rpcId: string }): void {
+    this.#checkSize(outcome.payload ?? null);
+    this.#room.respondRpc(this.#options.peerId, rpcId, outcome);
+  }
+
+  #chargeData(payload: Metadata, target: Target): void {
+    const { permissions, dataBudget } = this.#options;
     if (!permissions().data) throw new ServiceError('forbidden', 'This peer is not permitted to send data');
+    const bytes = this.#checkSize(payload);
+    if (!dataBudget.take(bytes, 1)) throw new ServiceError('too_many_requests', 'This peer exceeds its data rate limit');
+    if (!this.#room.mayDeliver(bytes, target)) throw new ServiceError('too_many_requests', 'The room exceeds its data delivery limit');
+  }
+
+  /** The size in bytes. */
+  #checkSize(payload: Metadata): number {
     const maxBytes = this.#room.dataMaxBytes();
     const bytes = Buffer.byteLength(JSON.stringify(payload));
     if (bytes > maxBytes) throw new ServiceError('too_large', `Expected payload to have at most ${maxBytes} bytes of JSON, got: ${bytes}`);
-    if (!dataBudget.take(bytes, 1)) throw new ServiceError('too_many_requests', 'This peer exceeds its data rate limit');
-    const target: Target = to ? { to, except: peerId } : { except: peerId };
-    if (!this.#room.mayDeliver(bytes, target)) throw new ServiceError('too_many_requests', 'The room exceeds its data delivery limit');
-    this.#room.announce({ kind: 'dataSent', from: peerId, label, payload, to });
+    return bytes;
   }
 
   /** Stats of its media, for at most `maxReceived` received tracks; undefined if the session ends meanwhile. */

@@ -20,6 +20,7 @@ export type { MediaPath } from './media/media-path.ts';
 export type { ReceivedLayers } from './media/received-tracks.ts';
 export type { Logger, RoomClientOptions, Timing, WebSocketConstructor, WebSocketLike } from './options.ts';
 export type { Attributes, AttributesPatch } from './own-profile.ts';
+export type { PeerRpc, RpcHandler, RpcRequest } from './peer-rpc.ts';
 export { RoomClient } from './room-client.ts';
 export type { RoomEvents, RoomState, RoomStats } from './room-events.ts';
 export type { RemoteComponent, RemotePeer, RemoteTrack } from './roster.ts';

@@ -81,6 +81,20 @@ export class PendingRequests {
 
 export type Deferred<T> = { promise: Promise<T>; resolve: (value: T) => void; reject: (error: Error) => void };
 
+/**
+ * Ignores a lost session, because the next join contains the state. `refused`: undoes the state, because the next join would be rejected
+ * too.
+ */
+export async function stateful(request: Promise<unknown>, refused: () => void): Promise<void> {
+  try {
+    await request;
+  } catch (error) {
+    if (error instanceof SessionLostError) return;
+    refused();
+    throw error;
+  }
+}
+
 /** Promise.withResolvers, for browsers before 2024. */
 export function deferred<T>(): Deferred<T> {
   let resolve: (value: T) => void = () => {};

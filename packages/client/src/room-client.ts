@@ -12,7 +12,8 @@ import { RoomMedia } from './media/room-media.ts';
 import { defaultTiming, pageAddress, type RoomClientOptions, socketUrls, type WebSocketConstructor } from './options.ts';
 import { type Attributes, type AttributesPatch, OwnProfile } from './own-profile.ts';
 import { pageHide } from './page-hide.ts';
-import { deferred } from './pending.ts';
+import { PeerRpc } from './peer-rpc.ts';
+import { deferred, stateful } from './pending.ts';
 import type { RoomEvents, RoomState, RoomStats } from './room-events.ts';
 import { originOf, type RemoteComponent, type RemotePeer, type RemoteTrack, Roster } from './roster.ts';
 
@@ -23,6 +24,8 @@ const defaultJoinTimeout = 30_000;
  * RequestError if the server rejects the request. During a connection outage, requests are queued until it ends.
  */
 export class RoomClient extends Emitter<RoomEvents> {
+  /** Requests between peers, and of the backend to peers, that the application responds to. */
+  readonly rpc: PeerRpc;
   readonly #options: RoomClientOptions;
   readonly #connection: Connection;
   readonly #media: RoomMedia;
@@ -77,6 +80,7 @@ export class RoomClient extends Emitter<RoomEvents> {
       },
     );
     const request = this.#connection.request.bind(this.#connection) as Connection['request'];
+    this.rpc = new PeerRpc(request);
     this.#profile = new OwnProfile(options.metadata, request, (profile) => this.emit('profileUpdated', profile));
     this.#media = new RoomMedia({
       settings: options,
@@ -236,7 +240,7 @@ export class RoomClient extends Emitter<RoomEvents> {
   async setSubscription(mode: 'auto' | 'manual'): Promise<void> {
     const before = this.#mode;
     this.#mode = mode;
-    await this.#stateful(this.#connection.request('setSubscription', { mode }, true), () => {
+    await stateful(this.#connection.request('setSubscription', { mode }, true), () => {
       if (this.#mode === mode) this.#mode = before;
     });
   }
@@ -255,7 +259,7 @@ export class RoomClient extends Emitter<RoomEvents> {
   async setMetadata(metadata: Json): Promise<void> {
     const before = this.#profile.metadata;
     this.#profile.metadata = metadata;
-    await this.#stateful(this.#connection.request('setPeerMetadata', { metadata }, true), () => {
+    await stateful(this.#connection.request('setPeerMetadata', { metadata }, true), () => {
       if (this.#profile.metadata === metadata) this.#profile.metadata = before;
     });
   }
@@ -295,6 +299,7 @@ export class RoomClient extends Emitter<RoomEvents> {
   async #enter(joinResponse: JoinResponse): Promise<void> {
     this.#welcome = joinResponse;
     this.#entering = true;
+    this.rpc.sessionLost();
     this.#setPermissions(joinResponse.permissions);
     this.#media.lost();
     this.#roster.replace(joinResponse);
@@ -323,7 +328,7 @@ export class RoomClient extends Emitter<RoomEvents> {
   }
 
   #take(event: ServerEvent): void {
-    if (this.#media.take(event) || this.#roster.take(event) || this.#profile.take(event)) return;
+    if (this.#media.take(event) || this.#roster.take(event) || this.#profile.take(event) || this.rpc.take(event)) return;
     switch (event.event) {
       case 'layersChanged':
         this.#received.layersChanged(event.data.trackId, event.data.layers);
@@ -356,6 +361,7 @@ export class RoomClient extends Emitter<RoomEvents> {
     pageHide('removeEventListener', this.#onPageHide);
     const error = new RoomClosedError(why);
     this.#media.close(error);
+    this.rpc.sessionLost(error);
     this.#received.close();
     this.#joined.reject(error);
     this.#setState('closed');
@@ -380,19 +386,5 @@ export class RoomClient extends Emitter<RoomEvents> {
     if (previous === state || previous === 'closed') return;
     this.#state = state;
     this.emit('stateChanged', { state, previous });
-  }
-
-  /**
-   * Ignores a lost session, because the next join contains the state. `refused`: undoes the state, because the next join would be rejected
-   * too.
-   */
-  async #stateful(request: Promise<unknown>, refused: () => void): Promise<void> {
-    try {
-      await request;
-    } catch (error) {
-      if (error instanceof SessionLostError) return;
-      refused();
-      throw error;
-    }
   }
 }

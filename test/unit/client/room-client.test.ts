@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeMediaStreamTrack } from 'fake-mediastreamtrack';
 import type { Track } from '../../../packages/client/src/generated/protocol.ts';
-import { RoomClosedError } from '../../../packages/client/src/index.ts';
+import { RequestError, RoomClosedError } from '../../../packages/client/src/index.ts';
 import { fieldsOf } from '../../kit/fields.ts';
 import { emptyWelcome, type FakeSocket, startFakeServer } from './fake-server.ts';
 import { joinedRoom, roomAt } from './room-kit.ts';
@@ -162,6 +162,36 @@ test('a throwing listener affects neither other listeners nor the room', async (
   assert.equal((await thrown).message, 'of a listener');
   assert.equal(others, 1);
   stop();
+});
+
+test('RPCs are handled and rejected by the application, and responses of other peers settle requests', async (t) => {
+  const { server, socket, room } = await joinedRoom(t);
+  room.rpc.handle('raise', ({ from, payload }) => `${from}: ${payload}`);
+  room.rpc.handle('fail', () => {
+    throw new Error('Not now');
+  });
+  for (const [method, response] of [
+    ['raise', { payload: 'anna: 1' }],
+    ['fail', { error: 'Not now' }],
+    ['unknown', { error: 'No handler of unknown' }],
+  ] as const) {
+    socket.event('rpcRequested', { rpcId: method, from: 'anna', method, payload: 1 });
+    const frame = await socket.next();
+    assert.deepEqual([frame.method, frame.data], ['respondRpc', { rpcId: method, ...response }]);
+    socket.answer(frame);
+  }
+  const [done, failed, lost] = ['a', 'b', 'c'].map((method) => room.rpc.request('anna', method, null, { timeout: 2_500 }));
+  const frames = [await socket.next(), await socket.next(), await socket.next()];
+  assert.deepEqual(frames[0]?.data, { rpcId: '1', to: 'anna', method: 'a', payload: null, timeout: 3 });
+  for (const frame of frames) socket.answer(frame);
+  socket.event('rpcResponded', { rpcId: '1', payload: 'done' });
+  socket.event('rpcFailed', { rpcId: '2', code: 'rpc_timeout', message: 'Too late' });
+  assert.equal(await done, 'done');
+  await assert.rejects(failed ?? assert.fail(), (error) => error instanceof RequestError && error.code === 'rpc_timeout');
+  const unanswered = assert.rejects(lost ?? assert.fail(), (error) => error instanceof RequestError && error.code === 'session_lost');
+  socket.cut();
+  await (await server.next()).welcome({ sessionId: 'session-2' });
+  await unanswered;
 });
 
 test('the welcome contains everything that the room exposes', async (t) => {

@@ -54,6 +54,15 @@ test('every method has its effect and a response that matches its schema', async
   await ask('unpublishData', channel);
   await ask('sendData', { label: 'chat', payload: { text: 'hi' } });
   assert.deepEqual(await publisher.waitFor('data'), { from: 'a', label: 'chat', payload: { text: 'hi' } });
+  await ask('sendRpc', { rpcId: '1', to: 'publisher', method: 'dance', payload: null, timeout: 5 });
+  const { rpcId } = await publisher.waitFor('rpcRequested');
+  assert.equal((await publisher.request('respondRpc', { rpcId, payload: 'done' })).ok, true);
+  assert.deepEqual(await socket.waitFor('rpcResponded'), { rpcId: '1', payload: 'done' });
+  void server.rooms
+    .room('room')
+    .rpcs.request(null, socket.peer, { method: 'stop', payload: null, timeout: 5 })
+    .catch(() => {});
+  await ask('respondRpc', { rpcId: (await socket.waitFor('rpcRequested')).rpcId });
   await ask('getStats');
   await ask('ping', { received: 3 });
   await ask('leave');

@@ -113,6 +113,23 @@ export type Requests = {
     payload: Json;
     to?: string[];
   };
+  /** Request something of another peer (by permission `data`). The response of the server means that the request was sent; `rpcResponded` or `rpcFailed` with the same rpcId follows. Nodes before 0.8 do not support it. */
+  sendRpc: {
+    /** Name that the application of the peer handles. */
+    method: string;
+    payload: Json;
+    /** Seconds to wait for the response. */
+    timeout?: number;
+    /** Chosen by this peer, to find the response. */
+    rpcId: string;
+    to: string;
+  };
+  respondRpc: {
+    rpcId: string;
+    payload?: Json;
+    /** Why the application rejects the request. */
+    error?: string;
+  };
   ping: {
     /** The number of received frames of the session: the server deletes them. */
     received?: number;
@@ -182,6 +199,8 @@ export type Responses = {
   };
   unpublishData: Record<string, never>;
   sendData: Record<string, never>;
+  sendRpc: Record<string, never>;
+  respondRpc: Record<string, never>;
   ping: Record<string, never>;
   getStats: {
     published: Record<string, StreamStats[]>;
@@ -363,6 +382,31 @@ export type ServerEvent =
       data: {
         /** Number of `data` messages dropped because this socket was too slow. */
         messages: number;
+      };
+    }
+  | {
+      event: 'rpcRequested';
+      data: {
+        rpcId: string;
+        /** Id of the requesting peer; null for the backend. */
+        from: string | null;
+        method: string;
+        payload: Json;
+      };
+    }
+  | {
+      event: 'rpcResponded';
+      data: {
+        rpcId: string;
+        payload: Json;
+      };
+    }
+  | {
+      event: 'rpcFailed';
+      data: {
+        rpcId: string;
+        code: string;
+        message: string;
       };
     }
   | {

@@ -27,6 +27,7 @@ import type {
   RoomPage,
   RoomPatch,
   RoomStats,
+  RpcRequest,
   ViewerToken,
   ViewerTokenOptions,
 } from './schemas.ts';
@@ -146,6 +147,16 @@ export class Peers {
    */
   async delete(roomId: string, peerId: string, options?: RequestOptions): Promise<void> {
     await this.#transport.call('deletePeer', { path: { roomId, peerId } }, options);
+  }
+
+  /**
+   * Request something of a connected peer, and get the response of its application.
+   * Not retried if its response was lost.
+   * Timeout: 70 s by default.
+   * @throws MediaroomsError `room_not_found`, `room_ended`, `node_unreachable`, `peer_not_found`, `rpc_failed`, `rpc_timeout`, `too_large`, `too_many_requests`
+   */
+  async rpc(roomId: string, peerId: string, rpc: RpcRequest, options?: RequestOptions): Promise<Json> {
+    return (await this.#transport.call('requestRpc', { path: { roomId, peerId }, body: rpc }, { timeout: 70000, ...options })).data.payload;
   }
 
   /**

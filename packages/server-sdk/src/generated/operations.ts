@@ -29,6 +29,8 @@ import type {
   RoomPage,
   RoomPatch,
   RoomStats,
+  RpcRequest,
+  RpcResponse,
   ViewerToken,
   ViewerTokenOptions,
   WebhookReplay,
@@ -49,6 +51,7 @@ export const operations = {
   getPeer: { method: 'GET', path: '/room/{roomId}/peer/{peerId}', repeatable: true },
   updatePeer: { method: 'PATCH', path: '/room/{roomId}/peer/{peerId}', repeatable: true },
   deletePeer: { method: 'DELETE', path: '/room/{roomId}/peer/{peerId}', repeatable: true },
+  requestRpc: { method: 'POST', path: '/room/{roomId}/peer/{peerId}/rpc', repeatable: false },
   renewPeerToken: { method: 'POST', path: '/room/{roomId}/peer/{peerId}/token', repeatable: true },
   deleteTrack: { method: 'DELETE', path: '/room/{roomId}/track/{trackId}', repeatable: true },
   muteTrack: { method: 'POST', path: '/room/{roomId}/track/{trackId}/mute', repeatable: true },
@@ -154,6 +157,13 @@ export type Operations = {
   /** Remove a peer from its room. Access tokens of its identity that were issued before are rejected from then on. */
   deletePeer: {
     answer: undefined;
+  };
+  /** Request something of a connected peer, and get the response of its application. */
+  requestRpc: {
+    body: RpcRequest;
+    answer: {
+      data: RpcResponse;
+    };
   };
   /** Get a fresh token for a peer; older tokens stay valid until they expire. */
   renewPeerToken: {

@@ -195,6 +195,8 @@ export type Error = {
     | 'tracks_full'
     | 'no_node_accepts_rooms'
     | 'node_unreachable'
+    | 'rpc_failed'
+    | 'rpc_timeout'
     | 'unavailable';
   /** Path of the invalid field of the request, for example `maxPeers` or `options.width`. */
   field?: string;
@@ -744,6 +746,19 @@ export type RoomStats = {
     type: ComponentType;
     published: PublishedFigures[];
   }[];
+};
+
+/** A request that the application of a peer responds to. */
+export type RpcRequest = {
+  /** Name that the application of the peer handles. */
+  method: string;
+  payload: Json;
+  /** Seconds to wait for the response. */
+  timeout?: number;
+};
+
+export type RpcResponse = {
+  payload: Json;
 };
 
 /** An S3 target with credentials; allowed only if the node has no S3 target configured. */
