@@ -28,6 +28,12 @@ export type RemoteComponent = z.infer<typeof remoteComponentSchema>;
 const origin = { peerId: z.string().optional(), componentId: z.string().optional() };
 const track = { trackId: z.string() };
 
+const audioLevelSchema = z.object({
+  peerId: z.string(),
+  level: z.number().meta({ description: 'Loudness in dBov (RFC 6464): -127 (silent) to 0.' }),
+});
+export type AudioLevel = z.infer<typeof audioLevelSchema>;
+
 const event = <Name extends string, Shape extends z.ZodRawShape>(name: Name, shape: Shape) =>
   z.object({ event: z.literal(name), data: z.object(shape) }).meta({ id: `event_${name}` });
 
@@ -83,6 +89,9 @@ export const peerEventSchema = z.discriminatedUnion('event', [
   event('layersChanged', {
     ...track,
     layers: z.object({ spatialLayer: z.number().int(), temporalLayer: z.number().int().optional() }).nullable(),
+  }),
+  event('audioLevels', {
+    levels: z.array(audioLevelSchema).meta({ description: 'The loudest peers, at most 8, the loudest first; empty: no peer is audible.' }),
   }),
   event('activeSpeaker', { peerId: z.string().nullable() }),
   event('data', {

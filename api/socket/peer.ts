@@ -98,6 +98,10 @@ export const requestSchemas = {
     description:
       'A payload of at most 16 KiB of JSON, unless configured otherwise (SVC_DATA_MESSAGE_MAX_BYTES); larger ones get too_large. A peer may send 16 messages of maximum size per second, and its room deliver 512; beyond that: too_many_requests. Slow receivers lose messages and receive the number in dataDropped.',
   }),
+  setAudioLevels: z.strictObject({ enabled: z.boolean() }).meta({
+    description:
+      'Receive `audioLevels` about three times a second while a peer is audible. A peer that reads too slowly misses some. Nodes before 0.8 do not support it.',
+  }),
   sendRpc: rpcRequestSchema.extend({ rpcId: id.meta({ description: 'Chosen by this peer, to find the response.' }), to: id }).meta({
     description:
       'Request something of another peer (by permission `data`). The response of the server means that the request was sent; `rpcResponded` or `rpcFailed` with the same rpcId follows. Nodes before 0.8 do not support it.',
@@ -171,6 +175,7 @@ export const responseSchemas = {
   publishData: z.object({ dataTrackId: z.string() }),
   unpublishData: empty,
   sendData: empty,
+  setAudioLevels: empty,
   sendRpc: empty,
   respondRpc: empty,
   ping: empty,

@@ -1,6 +1,8 @@
-// Active speaker observer: watches audio levels of a room to find the active speaker.
+// Active speaker observer: watches audio levels of a room, to report them and to find the active speaker.
 import type { ActiveSpeakerObserver, AudioLevelObserver, Producer, Router } from 'mediasoup/types';
+import type { AudioLevel } from '../../api/socket/peer-events.ts';
 import type { Log } from '../common/log.ts';
+import type { RoomMediaOptions } from '../rooms/interfaces.ts';
 import { ActiveSpeakerFilter } from './active-speaker-filter.ts';
 import type { WorkerProcess } from './worker/worker-process.ts';
 
@@ -17,12 +19,14 @@ export class RoomActiveSpeaker {
   readonly #log: Log;
   readonly #activeSpeakerFilter: ActiveSpeakerFilter;
   readonly #peers = new Map<string, string>();
+  readonly #onLevels: (levels: AudioLevel[]) => void;
   #observers: Promise<Observers> | undefined;
 
-  constructor(worker: WorkerProcess, log: Log, onActiveSpeaker: (peerId: string | null) => void) {
+  constructor(worker: WorkerProcess, log: Log, listener: Pick<RoomMediaOptions, 'onActiveSpeaker' | 'onAudioLevels'>) {
     this.#worker = worker;
     this.#log = log;
-    this.#activeSpeakerFilter = new ActiveSpeakerFilter(onActiveSpeaker);
+    this.#activeSpeakerFilter = new ActiveSpeakerFilter(listener.onActiveSpeaker);
+    this.#onLevels = listener.onAudioLevels;
   }
 
   /** Observes an audio track until it closes. Never fails: on error the room only has no active speaker. */
@@ -53,10 +57,18 @@ export class RoomActiveSpeaker {
       const peerId = this.#peers.get(producer.id);
       if (peerId !== undefined) this.#activeSpeakerFilter.dominates(peerId);
     });
-    levels.on('volumes', (volumes) =>
-      this.#activeSpeakerFilter.hears(volumes.flatMap(({ producer }) => this.#peers.get(producer.id) ?? [])),
-    );
-    levels.on('silence', () => this.#activeSpeakerFilter.silence());
+    levels.on('volumes', (volumes) => {
+      const audible = volumes.flatMap(({ producer, volume: level }) => {
+        const peerId = this.#peers.get(producer.id);
+        return peerId === undefined ? [] : { peerId, level };
+      });
+      this.#activeSpeakerFilter.hears(audible.map(({ peerId }) => peerId));
+      this.#onLevels(audible);
+    });
+    levels.on('silence', () => {
+      this.#activeSpeakerFilter.silence();
+      this.#onLevels([]);
+    });
     return { speakers, levels };
   }
 

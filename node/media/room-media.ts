@@ -34,8 +34,13 @@ export class MediaRoom implements RoomMedia {
 
   constructor(options: MediaRoomOptions) {
     this.#options = options;
-    this.#audio = new RoomActiveSpeaker(options.place.worker, options.log, (peerId) => {
-      if (!this.#closed) options.onActiveSpeaker(peerId);
+    this.#audio = new RoomActiveSpeaker(options.place.worker, options.log, {
+      onActiveSpeaker: (peerId) => {
+        if (!this.#closed) options.onActiveSpeaker(peerId);
+      },
+      onAudioLevels: (levels) => {
+        if (!this.#closed) options.onAudioLevels(levels);
+      },
     });
   }
 

@@ -5,7 +5,7 @@ import type { CloseCodeName } from '../../api/close-codes.ts';
 import type { ComponentOptions, ComponentView } from '../../api/component/component.ts';
 import type { Metadata } from '../../api/json.ts';
 import type { VideoCodec } from '../../api/room.ts';
-import type { PeerEvent } from '../../api/socket/peer-events.ts';
+import type { AudioLevel, PeerEvent } from '../../api/socket/peer-events.ts';
 import type { PeerMediaStats, PublishedTrackStats } from '../../api/stats.ts';
 import type { Kind } from '../../api/track.ts';
 import type { Log } from '../common/log.ts';
@@ -36,6 +36,8 @@ export type RoomMediaOptions = {
   onCrashed: (reason: string) => void;
   /** The active speaker, or null during silence. */
   onActiveSpeaker: (peerId: string | null) => void;
+  /** The loudest peers, about three times a second while any is audible, and once without levels when none is. */
+  onAudioLevels: (levels: AudioLevel[]) => void;
 };
 
 export interface RoomMedia {

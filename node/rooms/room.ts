@@ -88,6 +88,9 @@ export class Room {
         this.#activeSpeaker = peerId;
         this.#announce({ kind: 'activeSpeakerChanged', peerId });
       },
+      onAudioLevels: (levels) => {
+        for (const { session } of this.peers.connected()) if (session.audioLevels) session.send({ event: 'audioLevels', data: { levels } });
+      },
     });
     this.components = this.#openComponents();
     this.peers = this.#openPeers();

@@ -38,6 +38,10 @@ const handlers: Handlers = {
   publishData: ({ session }, data) => session.publications.publishData(data),
   unpublishData: ({ session }, { dataTrackId }) => done(session.publications.removeData(dataTrackId)),
   sendData: ({ session }, data) => done(session.sendData(data)),
+  setAudioLevels: ({ session }, { enabled }) => {
+    session.audioLevels = enabled;
+    return {};
+  },
   sendRpc: ({ session }, data) => done(session.sendRpc(data)),
   respondRpc: ({ session }, data) => done(session.respondRpc(data)),
   getStats: ({ session }) => session.media.stats(),

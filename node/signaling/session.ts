@@ -138,9 +138,16 @@ export class PeerSession implements PeerConnection {
   send(event: PeerEvent): void {
     const { freeAnswers, freeAnswersPerOffer } = this.#options.limits;
     if (event.event === 'trackSubscribed') this.#freeAnswers = Math.min(this.#freeAnswers + freeAnswersPerOffer, freeAnswers);
-    if (event.event !== 'data') this.#push(eventFrame(event));
+    if (event.event === 'audioLevels') this.#sendLevels(event);
+    else if (event.event !== 'data') this.#push(eventFrame(event));
     else if (this.#live && this.#socket && this.#socket.bufferedBytes > this.#options.limits.dataBufferedBytes) this.#drop(this.#socket);
     else this.#push(eventFrame(event), true);
+  }
+
+  /** The next levels replace those that the socket cannot take. */
+  #sendLevels(event: PeerEvent): void {
+    if (this.#live && this.#socket && this.#socket.bufferedBytes <= this.#options.limits.dataBufferedBytes)
+      this.#push(eventFrame(event), true);
   }
 
   pongTimeoutChanged(): void {

@@ -69,7 +69,13 @@ async function setup(t: TestContext, { registry, ...subject }: Subject, connect:
     await connect();
     return { ip: '127.0.0.1', port: 9 };
   };
-  const media = new FakeMedia().openRoom({ roomId: 'r', videoCodec: null, onCrashed: () => {}, onActiveSpeaker: () => {} });
+  const media = new FakeMedia().openRoom({
+    roomId: 'r',
+    videoCodec: null,
+    onCrashed: () => {},
+    onActiveSpeaker: () => {},
+    onAudioLevels: () => {},
+  });
   const host: ComponentHost = {
     ...hostFacts,
     log: silentLog(),

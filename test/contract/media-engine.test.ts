@@ -18,7 +18,7 @@ const code =
     error instanceof ServiceError && expected.includes(error.code);
 
 function openRoom(engine: MediaEngine, roomId = 'r'): RoomMedia {
-  return engine.openRoom({ roomId, videoCodec: null, onCrashed: () => {}, onActiveSpeaker: () => {} });
+  return engine.openRoom({ roomId, videoCodec: null, onCrashed: () => {}, onActiveSpeaker: () => {}, onAudioLevels: () => {} });
 }
 
 type Sides = { peer: PeerMedia; send: string; recv: string };

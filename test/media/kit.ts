@@ -1,6 +1,7 @@
 // Helpers for media tests: a worker pool, rooms with peers, and parameters as browsers send them.
 
 import type { TestContext } from 'node:test';
+import type { AudioLevel } from '../../api/socket/peer-events.ts';
 import { type MediaWorkerPool, type MediaWorkerPoolOptions, startMediaWorkerPool } from '../../node/media/worker/worker-pool.ts';
 import type { Layers, PeerMedia, RoomMedia, RoomMediaOptions, WireObject } from '../../node/rooms/interfaces.ts';
 import { workerBin } from '../kit/processes/worker-bin.ts';
@@ -26,15 +27,16 @@ export function engineOptions(options: Partial<MediaWorkerPoolOptions> = {}): Me
   };
 }
 
-export type Heard = { crashes: string[]; speakers: (string | null)[] };
+export type Heard = { crashes: string[]; speakers: (string | null)[]; levels: AudioLevel[][] };
 
 export function openRoom(mediaWorkerPool: MediaWorkerPool, options: Partial<RoomMediaOptions> = {}): RoomMedia & { heard: Heard } {
-  const heard: Heard = { crashes: [], speakers: [] };
+  const heard: Heard = { crashes: [], speakers: [], levels: [] };
   const room = mediaWorkerPool.openRoom({
     roomId: 'room',
     videoCodec: null,
     onCrashed: (reason) => heard.crashes.push(reason),
     onActiveSpeaker: (peerId) => heard.speakers.push(peerId),
+    onAudioLevels: (levels) => heard.levels.push(levels),
     ...options,
   });
   return Object.assign(room, { heard });

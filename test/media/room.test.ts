@@ -311,6 +311,6 @@ test('after close every method throws a ServiceError, and close is idempotent', 
     media.data.unpublish('d');
     media.data.unsubscribe('d');
   });
-  assert.deepEqual(room.heard, { crashes: [], speakers: [] });
+  assert.deepEqual(room.heard, { crashes: [], speakers: [], levels: [] });
   assert.equal(mediaWorkerPool.workers()[0]?.rooms, 0);
 });

@@ -65,7 +65,13 @@ for (const [name, open] of engines) {
   describe(name, () => {
     const arrange = async (t: TestContext) => {
       const engine = await open(t);
-      const room = engine.openRoom({ roomId: 'r', videoCodec: null, onCrashed: () => {}, onActiveSpeaker: () => {} });
+      const room = engine.openRoom({
+        roomId: 'r',
+        videoCodec: null,
+        onCrashed: () => {},
+        onActiveSpeaker: () => {},
+        onAudioLevels: () => {},
+      });
       return { room, to: await udp(t), ...(await publish(t, room, opus)) };
     };
 

@@ -44,7 +44,13 @@ for (const [name, open] of engines) {
   describe(name, () => {
     const arrange = async (t: TestContext): Promise<{ room: RoomMedia; from: { ip: string; port: number } }> => {
       const engine = await open(t);
-      const room = engine.openRoom({ roomId: 'r', videoCodec: null, onCrashed: () => {}, onActiveSpeaker: () => {} });
+      const room = engine.openRoom({
+        roomId: 'r',
+        videoCodec: null,
+        onCrashed: () => {},
+        onActiveSpeaker: () => {},
+        onAudioLevels: () => {},
+      });
       return { room, from: { ip: '127.0.0.1', port: (await udp(t)).address().port } };
     };
 

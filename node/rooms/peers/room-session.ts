@@ -33,6 +33,8 @@ export class RoomSession {
   readonly media: PeerMedia;
   readonly publications: Publications;
   readonly subscriptions: Subscriptions;
+  /** True if the peer requested audio levels. */
+  audioLevels = false;
   readonly #connection: PeerConnection;
   readonly #options: RoomSessionOptions;
   readonly #room: PeerContext;

@@ -80,6 +80,8 @@ export type RoomClientOptions = {
   fallbackUrls?: readonly string[];
   /** Replaces an existing connection of the same peer instead of being rejected; default false. */
   takeover?: boolean;
+  /** Requests the loudness of the other peers (`audioLevels`); default false. */
+  audioLevels?: boolean;
   /** Milliseconds after which join() rejects; default 30,000. */
   joinTimeout?: number;
   /** Milliseconds of reconnect attempts before the room closes as `unreachable`; default: unlimited. */

@@ -315,6 +315,7 @@ export class RoomClient extends Emitter<RoomEvents> {
     }
     if (this.#welcome !== joinResponse || this.#closing) return;
     this.#profile.enter(joinResponse).catch((error) => this.#options.logger?.debug?.('could not set attributes again', error));
+    if (this.#options.audioLevels) this.#connection.request('setAudioLevels', { enabled: true }).catch(() => {});
     this.#entering = false;
     this.#hasJoined = true;
     this.#setState(this.#connection.live ? 'joined' : 'reconnecting');
@@ -339,6 +340,9 @@ export class RoomClient extends Emitter<RoomEvents> {
         break;
       case 'activeSpeaker':
         this.#setActiveSpeaker(event.data.peerId);
+        break;
+      case 'audioLevels':
+        this.emit('audioLevels', event.data);
         break;
       case 'data':
         this.emit('data', event.data);

@@ -31,6 +31,8 @@ export type RoomEvents = RosterEvents & {
   layersChanged: { trackId: string; layers: Layers | null };
   /** The active speaker changed; null: none. */
   activeSpeaker: { peerId: string | null };
+  /** Loudness in dBov (-127 to 0) of the loudest peers, about three times a second; empty once no peer is audible. */
+  audioLevels: { levels: readonly { peerId: string; level: number }[] };
   /** A data message; `from` is the sending peer, or null for the server. */
   data: { from: string | null; label: string; payload: Json };
   /** Number of messages dropped because this client read too slowly. */

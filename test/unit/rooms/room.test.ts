@@ -54,6 +54,15 @@ describe('events', () => {
     assert.deepEqual(bob.connection.of('activeSpeaker'), [{ peerId: null }]);
   });
 
+  test('only peers that request audio levels receive them', async () => {
+    const { rooms, media } = await makeRoom();
+    const [alice, bob] = [await joinPeer(rooms, 'r', 'alice'), await joinPeer(rooms, 'r', 'bob')];
+    bob.peer.session.audioLevels = true;
+    const levels = [{ peerId: 'alice', level: -20 }];
+    media.room('r').options.onAudioLevels(levels);
+    assert.deepEqual([alice.connection.of('audioLevels'), bob.connection.of('audioLevels')], [[], [{ levels }]]);
+  });
+
   test('a crashed room disconnects its peers once and reports RoomCrashed with its reason', async () => {
     const { rooms, kinds, events, media } = await makeRoom();
     const alice = await joinPeer(rooms, 'r', 'alice');

@@ -54,6 +54,9 @@ test('every method has its effect and a response that matches its schema', async
   await ask('unpublishData', channel);
   await ask('sendData', { label: 'chat', payload: { text: 'hi' } });
   assert.deepEqual(await publisher.waitFor('data'), { from: 'a', label: 'chat', payload: { text: 'hi' } });
+  await ask('setAudioLevels', { enabled: true });
+  server.media.room('room').options.onAudioLevels([{ peerId: 'publisher', level: -30 }]);
+  assert.deepEqual((await socket.waitFor('audioLevels')).levels, [{ peerId: 'publisher', level: -30 }]);
   await ask('sendRpc', { rpcId: '1', to: 'publisher', method: 'dance', payload: null, timeout: 5 });
   const { rpcId } = await publisher.waitFor('rpcRequested');
   assert.equal((await publisher.request('respondRpc', { rpcId, payload: 'done' })).ok, true);

@@ -113,6 +113,10 @@ export type Requests = {
     payload: Json;
     to?: string[];
   };
+  /** Receive `audioLevels` about three times a second while a peer is audible. A peer that reads too slowly misses some. Nodes before 0.8 do not support it. */
+  setAudioLevels: {
+    enabled: boolean;
+  };
   /** Request something of another peer (by permission `data`). The response of the server means that the request was sent; `rpcResponded` or `rpcFailed` with the same rpcId follows. Nodes before 0.8 do not support it. */
   sendRpc: {
     /** Name that the application of the peer handles. */
@@ -199,6 +203,7 @@ export type Responses = {
   };
   unpublishData: Record<string, never>;
   sendData: Record<string, never>;
+  setAudioLevels: Record<string, never>;
   sendRpc: Record<string, never>;
   respondRpc: Record<string, never>;
   ping: Record<string, never>;
@@ -360,6 +365,17 @@ export type ServerEvent =
           spatialLayer: number;
           temporalLayer?: number;
         } | null;
+      };
+    }
+  | {
+      event: 'audioLevels';
+      data: {
+        /** The loudest peers, at most 8, the loudest first; empty: no peer is audible. */
+        levels: {
+          peerId: string;
+          /** Loudness in dBov (RFC 6464): -127 (silent) to 0. */
+          level: number;
+        }[];
       };
     }
   | {
