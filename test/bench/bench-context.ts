@@ -7,6 +7,7 @@ export function benchContext(): { t: TestContext; end: () => Promise<void> } {
   return {
     t,
     end: async () => {
+      // A copy, because some hooks add another one.
       for (const ending of endings.splice(0)) await ending();
     },
   };

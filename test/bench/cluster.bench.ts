@@ -1,11 +1,11 @@
 // Cluster benchmark: 50 nodes that find each other through DNS, RPC between two nodes, idle cost of a mesh, rooms created on five nodes.
-import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startDiscovery } from '../../node/cluster/discovery/discovery.ts';
 import { systemResolver } from '../../node/cluster/discovery/resolver.ts';
 import { ErlangNode } from '../../node/cluster/erlang/erlang-node.ts';
 import { startDnsServer } from '../kit/network/dns-server.ts';
 import { silentLog } from '../kit/silent-log.ts';
+import { benchContext } from './bench-context.ts';
 import { runLoad } from './http-load.ts';
 import { benchToken, startPinnedNode } from './processes.ts';
 import type { Report, Row } from './report.ts';
@@ -21,8 +21,7 @@ export async function benchCluster(report: Report): Promise<void> {
 
 /** Distribution nodes without workers and HTTP, each with a separate loopback address and EPMD. */
 async function benchMesh(): Promise<Row[]> {
-  const endings: (() => unknown)[] = [];
-  const t = { after: (ending: () => unknown) => endings.unshift(ending) } as unknown as TestContext;
+  const { t, end } = benchContext();
   try {
     const dns = await startDnsServer(t);
     const addresses = Array.from({ length: meshSize }, (_, index) => `127.0.1.${index + 1}`);
@@ -34,12 +33,12 @@ async function benchMesh(): Promise<Row[]> {
         ErlangNode.start({ name: `svc@${ip}`, mode: 'name', cookie: 'bench', ip, ports: null, tick: 60_000, log: silentLog(), epmdPort }),
       ),
     );
-    endings.unshift(() => Promise.all(nodes.map((node) => node.close())));
+    t.after(() => Promise.all(nodes.map((node) => node.close())));
     for (const node of nodes) {
       const connector = { self: node.name, nodes: () => node.connections, connect: (name: string) => node.connect(name) };
       const strategy = { name: 'DNS', query, pollingInterval: 1_000 } as const;
       const discovery = startDiscovery({ mode: 'name', strategy }, connector, silentLog(), { resolve, localAddresses: () => [] });
-      endings.unshift(() => discovery.close());
+      t.after(() => discovery.close());
     }
     while (nodes.some((node) => node.connections.length < meshSize - 1)) await sleep(20);
     const meshed = performance.now() - start;
@@ -56,7 +55,7 @@ async function benchMesh(): Promise<Row[]> {
       { what: '$gen_call, 100 concurrent', value: await callRate(first, second, 100), unit: '/s' },
     ];
   } finally {
-    for (const end of endings) await end();
+    await end();
   }
 }
 

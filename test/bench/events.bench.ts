@@ -13,6 +13,7 @@ import { startReceiver } from '../kit/network/webhook-receiver.ts';
 import { liveHeap } from '../kit/processes/resources.ts';
 import { startNode } from '../kit/processes/start-node.ts';
 import { silentLog } from '../kit/silent-log.ts';
+import { benchContext } from './bench-context.ts';
 import type { Report, Row } from './report.ts';
 
 const log = silentLog();
@@ -95,13 +96,12 @@ async function benchSockets(): Promise<Row[]> {
 
 /** Closes at the end of the measurement what the kit would close at the end of a test. */
 async function withEndings(measure: (t: TestContext, folder: string) => Promise<Row[]>): Promise<Row[]> {
-  const endings: (() => unknown)[] = [];
+  const { t, end } = benchContext();
   const folder = await mkdtemp(join(tmpdir(), 'mediarooms-bench-'));
   try {
-    return await measure({ after: (ending: () => unknown) => endings.unshift(ending) } as unknown as TestContext, folder);
+    return await measure(t, folder);
   } finally {
-    // A copy, because some hooks add another one.
-    for (const end of endings.splice(0)) await end();
+    await end();
     await rm(folder, { recursive: true, force: true });
   }
 }

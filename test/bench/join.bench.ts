@@ -1,8 +1,8 @@
 // Join benchmark: time from join() to the first RTP packet and to the first decoded frame, in Chromium on loopback.
-import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { enter, startClientFixture } from '../browser/client-kit.ts';
 import { apiClient } from '../kit/answers/api-client.ts';
+import { benchContext } from './bench-context.ts';
 import type { Report } from './report.ts';
 import { quantile } from './statistics.ts';
 
@@ -10,9 +10,7 @@ const newcomers = 30;
 type Times = { audioPacket: number; videoPacket: number; frame: number };
 
 export async function benchJoin(report: Report): Promise<void> {
-  const endings: (() => unknown)[] = [];
-  // Closed here, because the kit closes it only at the end of a test.
-  const t = { after: (ending: () => unknown) => endings.unshift(ending), diagnostic: () => {}, passed: true } as unknown as TestContext;
+  const { t, end } = benchContext();
   try {
     const fixture = await startClientFixture(t);
     const api = apiClient(fixture.node.url, fixture.node.token);
@@ -40,7 +38,7 @@ export async function benchJoin(report: Report): Promise<void> {
       { what: 'first decoded frame, p95', value: of('frame', 0.95), unit: 'ms' },
     ]);
   } finally {
-    for (const end of endings) await end();
+    await end();
   }
 }
 

@@ -1,6 +1,7 @@
 // Scale benchmark of the operator: 5,000 Rooms and 50 MediaClusters with stand-in nodes until all are Ready, and its memory.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ScaleFixture } from '../kit/kube/controllers/scale-fixture.ts';
+import { benchContext } from './bench-context.ts';
 import { bundle, optionsOfImage } from './operator.bench.ts';
 import { residentMemory, usedCpu } from './processes.ts';
 import type { Report } from './report.ts';
@@ -11,8 +12,7 @@ const withinMs = 900_000;
 const idleMs = 30_000;
 
 export async function benchOperatorScale(report: Report): Promise<void> {
-  const endings: (() => unknown)[] = [];
-  const scope = { after: (end: () => unknown) => endings.unshift(end) };
+  const { t: scope, end } = benchContext();
   try {
     const program = await bundle(scope);
     const fixture = await ScaleFixture.start(scope, { program, env: { OPERATOR_LOG_LEVEL: 'info', NODE_OPTIONS: optionsOfImage() } });
@@ -29,6 +29,6 @@ export async function benchOperatorScale(report: Report): Promise<void> {
       { what: `memory ${idleMs / 1000} s later`, value: residentMemory(pid) / 1e6, unit: 'MB' },
     ]);
   } finally {
-    for (const end of endings) await end();
+    await end();
   }
 }

@@ -17,6 +17,7 @@ import { residentMemory, usedCpu } from './processes.ts';
 import type { Report, Row } from './report.ts';
 import { quantile } from './statistics.ts';
 import '../kit/processes/worker-bin.ts';
+import { benchContext } from './bench-context.ts';
 
 const count = 1_000;
 const nodes = 2;
@@ -27,8 +28,7 @@ const idleMs = 60_000;
 const timeoutMs = 180_000;
 
 export async function benchOperator(report: Report): Promise<void> {
-  const endings: (() => unknown)[] = [];
-  const scope = { after: (end: () => unknown) => endings.unshift(end) };
+  const { t: scope, end } = benchContext();
   try {
     const program = await bundle(scope);
     const fixture = await startClusterFixture(scope, {
@@ -43,7 +43,7 @@ export async function benchOperator(report: Report): Promise<void> {
       ...(await bench.rest()),
     ]);
   } finally {
-    for (const end of endings) await end();
+    await end();
   }
 }
 
