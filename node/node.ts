@@ -33,12 +33,20 @@ import { startTurn } from './turn/start-turn.ts';
 import { version } from './version.ts';
 import { createWhip } from './whip/start-whip.ts';
 
-/** `warnings`: warnings of the configuration, for the REST API. */
-export type NodeOptions = { config: Config; hot: ReloadableConfig; announced: AnnouncedAddresses; log: Log; warnings?: readonly string[] };
+export type NodeOptions = {
+  config: Config;
+  hot: ReloadableConfig;
+  announced: AnnouncedAddresses;
+  log: Log;
+  /** Warnings of the configuration, for the REST API. */
+  warnings?: readonly string[];
+  /** Another port than that of EPMD, so that a test does not share the EPMD of its computer. */
+  epmdPort?: number;
+};
 export type NodeParts = Awaited<ReturnType<typeof startParts>>;
 
 /** The features in the order of their start. Each registers its operations, its metrics and its end (common/end-of-node.ts). */
-export async function startParts({ config, hot, announced, log, warnings = [] }: NodeOptions, closers: Closers) {
+export async function startParts({ config, hot, announced, log, warnings = [], epmdPort }: NodeOptions, closers: Closers) {
   closers.add('files', () => announced.close());
   closers.add('files', () => hot.close());
   hot.onChange(({ logLevel }) => setLogLevel(log, logLevel));
@@ -55,7 +63,7 @@ export async function startParts({ config, hot, announced, log, warnings = [] }:
   const local = { ...common, node: name, resources, userAgent: `Mediarooms/${version}` };
 
   const tokens = createTokens(common);
-  const distribution = createDistribution({ ...common, ...nodes, links, name });
+  const distribution = createDistribution({ ...common, ...nodes, links, name, ...(epmdPort !== undefined && { epmdPort }) });
   const { eventLog, webhooks, publish } = await createEvents({ ...local, others: new WebhookHandover(nodes, log) });
   collectRoomSeries(metrics, eventLog);
   const media = await startMedia({ ...common, webrtc });

@@ -54,7 +54,11 @@ export async function startNode(scope: Scope, env: Environment = {}, ownLog?: Lo
   await announced.watch();
   hot.watch();
   const search = startSearch(whole);
-  const node = await MediaNode.start({ config, hot, announced, warnings, log: ownLog ?? searchedLog(search) });
+  // Nodes of a cluster run in a separate network (tools/test-runner/layers.mjs). The others would share the EPMD of the computer, which may
+  // belong to a stopped process.
+  const epmdPort = config.dist.enabled ? undefined : await freePort();
+  const log = ownLog ?? searchedLog(search);
+  const node = await MediaNode.start({ config, hot, announced, warnings, log, ...(epmdPort !== undefined && { epmdPort }) });
   const access = accessTo(node.url, env);
   const close = () => node.close(0);
   scope.after(async () => {

@@ -89,7 +89,7 @@ function open({ host, port }: EpmdAddress): Promise<Socket> {
 function exchange<Value>(socket: Socket, request: Buffer, parse: (bytes: Buffer, ended: boolean) => Value | undefined): Promise<Value> {
   return new Promise((resolve, reject) => {
     let bytes = Buffer.alloc(0);
-    const timer = setTimeout(() => fail(new WireError('timeout of EPMD')), questionTimeoutMs);
+    const timer = setTimeout(() => fail(new Error('timeout of EPMD')), questionTimeoutMs);
     const stop = () => {
       clearTimeout(timer);
       socket.off('data', take).off('close', end);

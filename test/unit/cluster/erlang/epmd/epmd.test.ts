@@ -158,6 +158,16 @@ describe('EPMD service', () => {
     assert.equal(service.creation, creation);
   });
 
+  test('reports an EPMD that does not respond, for example because its process is stopped', async (t) => {
+    const silent = createServer((socket) => socket.on('error', () => {}).once('data', () => t.mock.timers.runAll()));
+    const port = await listen(t, silent);
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const { service, record } = await startService(t, port, 'a');
+    t.mock.timers.reset();
+    assert.equal(service.registered, false);
+    assert.equal(record.find('EPMD did not respond').length, 1);
+  });
+
   test('does not start under a name that another node of the host has', async (t) => {
     const port = await freePort();
     await startService(t, port, 'a');
