@@ -73,7 +73,7 @@ test('a composer with a hanging encoder ends, and the stream continues with anot
   assert.equal(isAlive(stuck), false);
   assert.equal(composers().length, 2);
   const crash = of('warn').find(({ msg }) => msg === 'composer crashed, restarting');
-  assert.equal(crash?.reason, 'The process was ended by SIGKILL');
+  assert.equal(crash?.reason, 'The process was ended by SIGALRM');
   assert.ok(of('warn').some(({ line, pid }) => line === 'No frame was produced for 10 s' && pid === stuck));
   assert.deepEqual(crashes, []);
 });

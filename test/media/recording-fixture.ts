@@ -21,6 +21,8 @@ export type RecordingFixture = {
   room: RoomMedia;
   runner: Required<ComponentRunner>;
   crashes: string[];
+  /** Reasons of dropped tracks. */
+  dropped: string[];
   /** Encodes all tracks before it sends the first. */
   publishAll: (wanted: readonly Wanted[], lose?: (number: number) => boolean) => Promise<SubscribableTrack[]>;
   publish: (codec: PublishedCodec, content: string | number) => Promise<SubscribableTrack>;
@@ -38,12 +40,14 @@ export async function startRecordingFixture(t: TestContext): Promise<RecordingFi
   const resources = await makeResources(t);
   const componentRegistry = makeComponentRegistry(resources, ['recording']);
   const crashes: string[] = [];
+  const dropped: string[] = [];
   const { log, of } = recordedLog();
   const host: ComponentHost = {
     ...hostFacts,
     log,
     openOutput: () => room.openOutput(),
     crashed: (reason) => crashes.push(reason),
+    trackDropped: (_, reason) => dropped.push(reason),
   };
   const prepared = await componentRegistry.createSpec({ type: 'recording' }, { roomId: 'r', videoCodec: null });
   const runner = prepared.open(host) as Required<ComponentRunner>;
@@ -67,6 +71,7 @@ export async function startRecordingFixture(t: TestContext): Promise<RecordingFi
     room,
     runner,
     crashes,
+    dropped,
     publishAll,
     publish: async (codec, content) => {
       const [track] = await publishAll([[codec, content]]);

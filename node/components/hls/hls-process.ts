@@ -81,8 +81,11 @@ export async function compose(): Promise<void> {
   });
 }
 
-/** Ends the process with a signal, because an exit would wait for the hanging thread. The supervisor starts another. */
+/**
+ * Ends the process with a signal, because an exit would wait for the hanging thread. The supervisor starts another, without the track that
+ * was in progress; SIGKILL would mean that another process sent it.
+ */
 function die(): void {
   process.stderr.write('No frame was produced for 10 s\n');
-  process.kill(process.pid, 'SIGKILL');
+  process.kill(process.pid, 'SIGALRM');
 }

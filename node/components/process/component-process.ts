@@ -9,7 +9,7 @@ import type { Log } from '../../common/log.ts';
 import { parentDeathSignalCommand } from '../../common/parent-death-signal.ts';
 import { Timer } from '../../common/timer.ts';
 import { maxMessageBytes, maxWaitingMessages } from './limits.ts';
-import { memoryLimit, watchMemory } from './memory-watch.ts';
+import { memoryLimit, oomKills, watchMemory } from './memory-watch.ts';
 import { TrackGrowth } from './track-growth.ts';
 import { MarksReader } from './track-marks.ts';
 
@@ -25,7 +25,8 @@ export type ComponentProcessOptions<Report> = {
   onReport: (report: Report) => void;
   /**
    * The process has ended; called once, also after end(). `reason` is the message. `tracks` are those marked with markTrack(); if it
-   * exceeded its memory limit, those that most likely caused the growth; none if all processes together exceeded the limit.
+   * exceeded its memory limit, those that most likely caused the growth; none if all processes together exceeded the limit, or if another
+   * process killed it.
    */
   onExit: (reason: string, tracks: number[]) => void;
   /** Absolute paths of folders with read or write permission; otherwise it can only read its program. */
@@ -69,6 +70,7 @@ export class ComponentProcess<Command extends object, Report> {
   readonly #gone: Promise<unknown>;
   readonly #marks = new MarksReader();
   readonly #growth = new TrackGrowth();
+  readonly #oomKills = oomKills();
   #unwatch: (() => void) | undefined;
   #silence: Timer | undefined;
   #waiting = 0;
@@ -97,7 +99,7 @@ export class ComponentProcess<Command extends object, Report> {
         const tracks = this.#marks.close();
         resolve();
         const reason = this.#fault ?? (signal ? `The process was ended by ${signal}` : `The process exited with code ${code ?? 'unknown'}`);
-        options.onExit(reason, this.#blamed(tracks));
+        options.onExit(reason, this.#blamed(tracks, signal));
       });
       // If it could not be started, there is no exit event.
       this.#child.once('error', (error) => {
@@ -139,8 +141,10 @@ export class ComponentProcess<Command extends object, Report> {
   }
 
   /** `marked`: tracks that were in progress at its end. */
-  #blamed(marked: number[]): number[] {
+  #blamed(marked: number[], signal: NodeJS.Signals | null): number[] {
     if (this.#fault === tooMuchMemory) return this.#growth.greatest();
+    // No crash ends with SIGKILL: the kernel sends it for lack of memory, and else another process, at a moment that no track determines.
+    if (this.#fault === undefined && signal === 'SIGKILL' && oomKills() === this.#oomKills) return [];
     return this.#fault === tooMuchTogether ? [] : marked;
   }
 

@@ -1,4 +1,5 @@
 // Memory watch: monitors component processes from outside, because a hanging process cannot report its memory.
+import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { residentBytes } from '../../common/resident-memory.ts';
 
@@ -41,6 +42,15 @@ export function findGreedy<Each extends { limit: number }>(bytes: ReadonlyMap<Ea
     .sort(([, a], [, b]) => b - a)
     .slice(0, 1)
     .map(([each]) => each);
+}
+
+/** Processes that the kernel has killed for lack of memory since it started (proc(5)); NaN if unknown. */
+export function oomKills(): number {
+  try {
+    return Number(/^oom_kill (\d+)$/m.exec(readFileSync('/proc/vmstat', 'utf8'))?.[1]);
+  } catch {
+    return Number.NaN;
+  }
 }
 
 /** Calls back at most once. @returns a function that ends the watch; idempotent */

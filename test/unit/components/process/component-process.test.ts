@@ -66,7 +66,7 @@ test('a process responds, inherits no environment, exits on request and reports 
   child.send({ type: 'echo', text: 'after the end' });
 });
 
-test('the tracks in progress are known after any exit', async (t) => {
+test('the tracks in progress are known after a crash, and not blamed if another process killed it', async (t) => {
   const aborted = startChild(t);
   for (const track of [7, 0, 4_294_967_295]) await aborted.ask({ type: 'mark', track });
   aborted.child.send({ type: 'abort' });
@@ -77,9 +77,14 @@ test('the tracks in progress are known after any exit', async (t) => {
   hanging.child.send({ type: 'hang' });
   assert.deepEqual(await hanging.lost, [3]);
   const idle = startChild(t);
-  await idle.ask({ type: 'echo', text: 'up' });
-  process.kill(idle.child.pid ?? 0, 'SIGKILL');
+  await idle.ask({ type: 'work', track: 3 });
+  idle.child.send({ type: 'abort' });
   assert.deepEqual(await idle.lost, []);
+  const killed = startChild(t);
+  await killed.ask({ type: 'mark', track: 3 });
+  process.kill(killed.child.pid ?? 0, 'SIGKILL');
+  assert.equal(await killed.exit, 'The process was ended by SIGKILL');
+  assert.deepEqual(await killed.lost, []);
 });
 
 test('a process reads only its program and its folders, and has a lower priority', async (t) => {
