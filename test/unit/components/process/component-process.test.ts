@@ -100,7 +100,9 @@ test('a process reads only its program and its folders, and has a lower priority
 });
 
 test('a hanging process is killed', async (t) => {
-  const { child, exit } = startChild(t, { silence: 1500 });
+  const { child, ask, exit } = startChild(t, { silence: 1500 });
+  // Until the first heartbeat a process may take as long as a start on a busy computer.
+  await ask({ type: 'echo', text: 'up' });
   child.send({ type: 'hang' });
   assert.equal(await exit, 'The process stopped sending heartbeats');
 });
