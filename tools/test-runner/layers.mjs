@@ -30,6 +30,8 @@ const needsFixedPorts = /SVC_DIST_ENABLED|defaultEpmdPort|\bcontainerEnvironment
  * @property {number} cores cores that a file keeps busy on average; the summary of a run has the measured value
  * @property {Readonly<Record<string, number>>} [heavy] measured cores of files that use more; about twice as many if they measure time
  * @property {Readonly<Record<string, number>>} [light] measured cores of files that take half a minute or more and wait most of the time
+ * @property {{ files: number, timeout: number, apart: readonly string[] }} [batch] number of files that run in one process, their timeout in
+ *   milliseconds, and the files that run alone
  * @property {readonly string[]} [first] the slowest files: started last, they would run alone at the end
  * @property {number} testTimeout of one test, in milliseconds
  * @property {number} fileTimeout of one file, in milliseconds
@@ -38,7 +40,19 @@ const needsFixedPorts = /SVC_DIST_ENABLED|defaultEpmdPort|\bcontainerEnvironment
 /** @type {readonly Layer[]} in the order of the table */
 export const layers = [
   { name: 'house', packages: [], cores: 1, testTimeout: 30_000, fileTimeout: 60_000 },
-  { name: 'unit', packages: [], cores: 0.32, testTimeout: 30_000, fileTimeout: 120_000 },
+  {
+    name: 'unit',
+    packages: [],
+    cores: 0.32,
+    batch: {
+      files: 20,
+      timeout: 300_000,
+      // They watch processes that they start, and take long.
+      apart: ['components/process/component-process', 'tools/test-files'],
+    },
+    testTimeout: 30_000,
+    fileTimeout: 120_000,
+  },
   { name: 'contract', worker: true, runtimes: true, packages: [], cores: 0.36, testTimeout: 60_000, fileTimeout: 300_000 },
   {
     name: 'media',
@@ -182,6 +196,7 @@ export function nameOf(layer, file) {
  * @property {Layer} layer
  * @property {number} cores cores that it keeps busy on average
  * @property {boolean} [ownNetwork] true if it creates network devices or needs fixed ports
+ * @property {readonly TestJob[]} [batch] files that run one after the other in one process
  */
 
 /**

@@ -1,15 +1,23 @@
-// Reporter of node:test: writes the result of a test file as one line of JSON with counts and failures.
+// Reporter of node:test: writes the result of a test file as one line of JSON with counts and failures; of a batch, first a line per file.
 
+import { basename } from 'node:path';
 import { inspect } from 'node:util';
 
 /**
  * @typedef {object} TestEvent
  * @property {string} type
- * @property {{ name?: string, file?: string, line?: number, counts?: Record<string, number>, details?: { error?: { failureType?: string, cause?: unknown } } }} data
+ * @property {{ name?: string, file?: string, line?: number, skip?: unknown, todo?: unknown, counts?: Record<string, number>, details?: { type?: string, error?: { failureType?: string, cause?: unknown } } }} data
  *
  * @typedef {object} Outcome
  * @property {Record<string, number>} counts
  * @property {string[]} failures each failed test with location and error
+ *
+ * @typedef {object} BatchedFile result of a file in a batch
+ * @property {string} path relative to the root
+ * @property {number} passed
+ * @property {number} failed
+ * @property {number} skipped
+ * @property {string[]} failures
  */
 
 /** Maximum length of an error that is repeated at the end, in characters. */
@@ -22,11 +30,38 @@ const maxErrorLength = 4_000;
 async function* outcomeReporter(source) {
   /** @type {string[]} */
   const failures = [];
+  let current = noResult();
   for await (const { type, data } of source) {
+    const isEnd = data.file !== undefined && basename(data.file) === 'test-batch.mjs';
     // A test that failed only because of a subtest is not reported twice.
-    if (type === 'test:fail' && data.details?.error?.failureType !== 'subtestsFailed') failures.push(failure(data));
+    if (type === 'test:fail' && data.details?.error?.failureType !== 'subtestsFailed') {
+      failures.push(failure(data));
+      current.failures.push(failure(data));
+    }
+    if (type === 'test:fail' || (type === 'test:pass' && !isEnd)) count(current, type, data);
+    if (isEnd && (type === 'test:fail' || type === 'test:pass')) {
+      yield `${JSON.stringify({ ...current, path: data.name })}\n`;
+      current = noResult();
+    }
     if (type === 'test:summary') yield `${JSON.stringify({ counts: data.counts, failures })}\n`;
   }
+}
+
+/** @returns {BatchedFile} */
+function noResult() {
+  return { path: '', passed: 0, failed: 0, skipped: 0, failures: [] };
+}
+
+/**
+ * @param {BatchedFile} result
+ * @param {'test:pass' | 'test:fail'} type
+ * @param {TestEvent['data']} data
+ */
+function count(result, type, { skip, todo, details }) {
+  if (details?.type === 'suite') return;
+  if (skip !== undefined || todo !== undefined) result.skipped += 1;
+  else if (type === 'test:pass') result.passed += 1;
+  else result.failed += 1;
 }
 
 /**

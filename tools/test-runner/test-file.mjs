@@ -1,21 +1,25 @@
 // Test file runner: runs one test file in a separate process and returns its result.
 
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { performance } from 'node:perf_hooks';
 
 import { pinnedNode, root, testFileVariable, timeoutVariable } from '../paths.mjs';
 import { run } from '../steps.mjs';
+import { sum } from './layers.mjs';
 import { readSecrets, SecretLeakScanner, secretsVariable } from './secret-leak-scan.mjs';
 import { TestGroup } from './test-group.mjs';
 
 /**
+ * @typedef {import('./outcome-reporter.mjs').BatchedFile} BatchedFile
+ *
  * @typedef {object} FileResult
  * @property {number} passed
  * @property {number} failed a printed secret counts as a failed test
  * @property {number} skipped
  * @property {string[]} failures the failed tests, each with location and error
+ * @property {readonly BatchedFile[]} [files] of a batch: results of the files that ended
  * @property {string} output output of the file, and its tests one by one
  * @property {number} milliseconds
  * @property {number | undefined} computed CPU time of the file and all its child processes, in milliseconds; undefined if not measurable
@@ -47,6 +51,7 @@ const inOwnNetwork = [
 /**
  * @param {object} options
  * @param {string} options.file absolute path
+ * @param {readonly string[]} [options.batch] absolute paths of the files that it runs
  * @param {number} options.testTimeout of one test, in milliseconds
  * @param {number} options.fileTimeout of the file, in milliseconds
  * @param {NodeJS.ProcessEnv} options.env
@@ -54,7 +59,7 @@ const inOwnNetwork = [
  * @param {(line: string) => void} [options.onLine] receives each line of output at once
  * @returns {Promise<FileResult>}
  */
-export async function runTestFile({ file, testTimeout, fileTimeout, env, ownNetwork, onLine }) {
+export async function runTestFile({ file, batch, testTimeout, fileTimeout, env, ownNetwork, onLine }) {
   const folder = mkdtempSync(join(tmpdir(), 'mediarooms-test-'));
   const started = performance.now();
   const group = TestGroup.make();
@@ -68,6 +73,7 @@ export async function runTestFile({ file, testTimeout, fileTimeout, env, ownNetw
       ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
       ...[`--test-reporter=${ours('outcome-reporter.mjs')}`, `--test-reporter-destination=${outcome}`],
       file,
+      ...(batch ?? []),
     ];
     const runnerEnv = { [testFileVariable]: file, [timeoutVariable]: String(fileTimeout), [secretsVariable]: secrets };
     const { code, output } = await run(command[0] ?? '', command.slice(1), {
@@ -80,7 +86,7 @@ export async function runTestFile({ file, testTimeout, fileTimeout, env, ownNetw
     const milliseconds = performance.now() - started;
     const computed = group?.computed;
     const left = group?.close() ?? [];
-    return { ...result(relative(root, file), code, outcome, secrets, output), output, milliseconds, computed, left };
+    return { ...result(relative(root, file), code, outcome, secrets, output, batch), output, milliseconds, computed, left };
   } finally {
     group?.close();
     rmSync(folder, { recursive: true, force: true });
@@ -93,36 +99,64 @@ export async function runTestFile({ file, testTimeout, fileTimeout, env, ownNetw
  * @param {string} outcome file of the reporter; may be missing
  * @param {string} secrets file of the secrets that the tests recorded
  * @param {string} output
- * @returns {Pick<FileResult, 'passed' | 'failed' | 'skipped' | 'failures'>}
+ * @param {readonly string[]} [batch]
+ * @returns {Pick<FileResult, 'passed' | 'failed' | 'skipped' | 'failures' | 'files'>}
  */
-function result(name, code, outcome, secrets, output) {
+function result(name, code, outcome, secrets, output, batch) {
   const search = new SecretLeakScanner(readSecrets(secrets));
   search.scan(output);
   const printed = search.found().map((message) => `${name}: ${message}`);
-  const { counts, failures } = readOutcome(outcome);
-  const { passed = 0, cancelled = 0, skipped = 0, todo = 0 } = counts;
-  // node:test reports a failed hook of a file or suite, but neither counts it nor sets an exit code.
-  const failed = Math.max((counts.failed ?? 0) + cancelled, failures.length);
+  const read = readOutcome(outcome);
+  const { passed, failed, skipped, failures } = batch === undefined ? countsOf(read) : sumOf(read);
+  const missing = batch?.length !== undefined && read.files.length < batch.length;
   // A file can fail without a failed test, for example if it is killed.
-  const others = failed === 0 && code !== 0 ? [`${name} exited with code ${code}\n${output.slice(-2_000)}`] : [];
+  const others = (failed === 0 && code !== 0) || missing ? [`${name} exited with code ${code}\n${output.slice(-2_000)}`] : [];
   return {
     passed,
     failed: failed + others.length + printed.length,
-    skipped: skipped + todo,
+    skipped,
     failures: [...failures, ...others, ...printed],
+    ...(batch && { files: read.files }),
   };
 }
 
 /**
+ * @typedef {{ summary: import('./outcome-reporter.mjs').Outcome, files: BatchedFile[] }} ReadOutcome
+ *
+ * @param {ReadOutcome} outcome
+ */
+function countsOf({ summary: { counts, failures } }) {
+  const { passed = 0, cancelled = 0, skipped = 0, todo = 0 } = counts;
+  // node:test reports a failed hook of a file or suite, but neither counts it nor sets an exit code.
+  const failed = Math.max((counts.failed ?? 0) + cancelled, failures.length);
+  return { passed, failed, skipped: skipped + todo, failures };
+}
+
+/**
+ * Without the tests that only mark the end of a file.
+ * @param {ReadOutcome} outcome
+ */
+function sumOf({ summary, files }) {
+  // Without a summary the process ended early.
+  const failures = summary.failures.length > 0 ? summary.failures : files.flatMap((file) => file.failures);
+  return { ...sum(files), failed: Math.max(sum(files).failed, failures.length), failures };
+}
+
+/**
  * @param {string} file
- * @returns {import('./outcome-reporter.mjs').Outcome}
+ * @returns {ReadOutcome}
  */
 function readOutcome(file) {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8'));
-  } catch {
-    return { counts: {}, failures: [] };
+  /** @type {ReadOutcome} */
+  const outcome = { summary: { counts: {}, failures: [] }, files: [] };
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  // A line without an end was not written completely.
+  for (const line of text.split('\n').slice(0, -1)) {
+    const read = JSON.parse(line);
+    if ('path' in read) outcome.files.push(read);
+    else outcome.summary = read;
   }
+  return outcome;
 }
 
 /**

@@ -1,6 +1,8 @@
-// Test file scheduler: runs test files in parallel, prints the output of each at its end, and runs failed files again.
+// Test file scheduler: runs test files and batches in parallel, prints the output of each at its end, and runs failed files again.
 
 import { availableParallelism } from 'node:os';
+import { relative } from 'node:path';
+import { root } from '../paths.mjs';
 import { seconds } from '../steps.mjs';
 import { sum } from './layers.mjs';
 import { criticalPath, runJobs } from './schedule.mjs';
@@ -42,7 +44,7 @@ const tally = /^ℹ (tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) 
 export async function runTestFiles(jobs, env, cores = availableParallelism()) {
   /** @type {Outcome['unready']} */
   const unready = [];
-  const onlyOne = jobs.length === 1;
+  const onlyOne = jobs.length === 1 && jobs[0]?.batch === undefined;
   const done = await runJobs(
     jobs,
     cores,
@@ -55,10 +57,9 @@ export async function runTestFiles(jobs, env, cores = availableParallelism()) {
   const flaky = [];
   // A file that ran alone is not repeated.
   if (!onlyOne && failed.length <= maxAgain) {
-    for (const [job, first] of failed) {
+    for (const [job, first] of failed.flatMap(([job, result]) => splitFailed(job, result, results))) {
       console.log(`\n${job.name} failed; running it again, alone.`);
-      const second = await runAndShow(job, env, false);
-      results.set(job, second);
+      const second = await runAlone(job, env, results);
       if (second.failed > 0) continue;
       flaky.push([`${job.name}: ${first.failed} failed in parallel, ${second.passed} passed alone`, ...first.failures].join('\n'));
     }
@@ -69,6 +70,43 @@ export async function runTestFiles(jobs, env, cores = availableParallelism()) {
   const short = path.length - long.length;
   const steps = long.map(({ name, milliseconds }) => `${name} ${seconds(milliseconds)}`);
   return { results, failures, flaky, unready, path: [...steps, ...(short > 0 ? [`${short} short files`] : [])].join(' -> ') };
+}
+
+/**
+ * @param {TestJob} job that failed
+ * @param {FileResult} result
+ * @param {Outcome['results']} results in which a batch is replaced by its files, if each failure belongs to one of them
+ * @returns {[TestJob, Pick<FileResult, 'failed' | 'failures'>][]} what is run again
+ */
+function splitFailed(job, result, results) {
+  const { batch = [] } = job;
+  const { files = [] } = result;
+  const failed = files.filter((file) => file.failed > 0);
+  if (batch.length === 0 || sum(failed).failed !== result.failed) return [[job, result]];
+  results.set(job, { ...result, ...sum(files), failed: 0, failures: [] });
+  return failed.flatMap((file) => batch.filter((each) => pathOf(each) === file.path).map((each) => /** @type {const} */ ([each, file])));
+}
+
+/**
+ * @param {TestJob} job one file, or a batch of which each file then runs alone
+ * @param {NodeJS.ProcessEnv} env
+ * @param {Outcome['results']} results
+ * @returns {Promise<import('./layers.mjs').Counts>}
+ */
+async function runAlone(job, env, results) {
+  if (job.batch !== undefined) results.delete(job);
+  const alone = [];
+  for (const each of job.batch ?? [job]) {
+    const result = await runAndShow(each, env, false);
+    results.set(each, result);
+    alone.push(result);
+  }
+  return sum(alone);
+}
+
+/** @param {TestJob} job */
+function pathOf({ file }) {
+  return relative(root, file);
 }
 
 /**
@@ -118,13 +156,39 @@ export function tooFlaky(flaky) {
  * @param {boolean} asItComes
  * @returns {Promise<FileResult>}
  */
-async function runAndShow({ name, file, ownNetwork, layer: { testTimeout, fileTimeout } }, env, asItComes) {
+async function runAndShow(job, env, asItComes) {
+  const { name, file, ownNetwork, layer, batch } = job;
+  const { testTimeout } = layer;
+  const fileTimeout = (batch && layer.batch?.timeout) ?? layer.fileTimeout;
   const onLine = asItComes ? console.log : undefined;
-  const result = await runTestFile({ file, testTimeout, fileTimeout, env, ownNetwork, onLine });
+  const result = await runTestFile({ file, batch: batch?.map((each) => each.file), testTimeout, fileTimeout, env, ownNetwork, onLine });
   const { passed, failed, milliseconds, computed, left, output } = result;
   const cores = computed === undefined ? '' : `, ${(computed / milliseconds).toFixed(2)} cores`;
   const summary = `${name}: ${passed} passed, ${failed} failed, ${seconds(milliseconds)}${cores}`;
   for (const command of left) console.log(`${name} left a process running, which was killed: ${command}`);
-  console.log(asItComes ? `\n${summary}` : `\n== ${summary} ==\n${(failed > 0 ? output : output.replace(tally, '')).trimEnd()}`);
+  console.log(asItComes ? `\n${summary}` : `\n== ${summary} ==\n${shown(failed > 0 ? output : output.replace(tally, ''), result)}`);
   return result;
+}
+
+/**
+ * @param {string} output
+ * @param {FileResult} result
+ * @returns {string} the output; of a batch with the name and the counts of each file above its part
+ */
+function shown(output, { files = [] }) {
+  const waiting = new Map(files.map((file) => [file.path, file]));
+  /** @type {string[]} */
+  const lines = [];
+  let begin = 0;
+  for (const line of output.trimEnd().split('\n')) {
+    const file = waiting.get(/^[✔✖] (\S+) \(\S+\)$/.exec(line)?.[1] ?? '');
+    if (file === undefined) {
+      lines.push(line);
+      continue;
+    }
+    lines.splice(begin, 0, `-- ${file.path}: ${file.passed} passed, ${file.failed} failed --`);
+    waiting.delete(file.path);
+    begin = lines.length;
+  }
+  return lines.join('\n');
 }

@@ -11,6 +11,7 @@ import { ensurePackages } from '../packages.mjs';
 import { childEnvironment, root } from '../paths.mjs';
 import { fail, SetupError, seconds } from '../steps.mjs';
 import { ensureWorker, findWorker } from '../worker/worker.mjs';
+import { withBatches } from './batches.mjs';
 import { changedSince, planFor, takeRevision } from './changed.mjs';
 import { checkNames, runCheck } from './check.mjs';
 import { ensureGoPrograms } from './go-programs.mjs';
@@ -42,7 +43,7 @@ try {
   if (revision !== undefined) plan = await narrow(revision);
   const programs = await setUp();
   const checks = filters.length > 0 || !chosen.some((layer) => layer.name === 'house') ? [] : await runChecks();
-  const jobs = jobsOf(plan).map((job) => ({ ...job, programs: programs.get(job.layer.name) }));
+  const jobs = withBatches(jobsOf(plan)).map((job) => ({ ...job, programs: programs.get(job.layer.name) }));
   const outcome = await runTestFiles(jobs, childEnvironment(findWorker()));
   conclude(outcome, [...checks, ...plan.map(({ layer }) => row(layer, outcome))]);
 } catch (error) {

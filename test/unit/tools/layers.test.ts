@@ -2,9 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { test } from 'node:test';
 
+import { withBatches } from '../../../tools/test-runner/batches.mjs';
 import { chooseLayers, endToEnd, jobsOf, layers, sum, summary, testFiles } from '../../../tools/test-runner/layers.mjs';
 import { fieldsOf } from '../../kit/fields.ts';
 import { tempFolder } from '../../kit/temp-folder.ts';
@@ -63,11 +64,31 @@ test('files that create network devices or cluster nodes, or kill media workers,
   );
 });
 
+test('neighboring files of a layer with batches run in one process, except those apart and those with hooks for all tests', (t) => {
+  const folder = tempFolder(t);
+  const texts = { a: '', b: '', c: '', d: `\nafterEach(() => {});`, e: '', f: 'const api = await start({ after });', g: '' };
+  for (const [name, text] of Object.entries(texts)) writeFileSync(join(folder, `${name}.test.ts`), text);
+  const [unit] = chooseLayers(['unit']).chosen;
+  const layer = { ...(unit ?? assert.fail()), batch: { files: 2, timeout: 1, apart: [relative(join(tests, 'unit'), join(folder, 'c'))] } };
+  const job = (name: string) => ({ name, file: join(folder, `${name}.test.ts`), layer, cores: 1, ownNetwork: name === 'g' });
+  const other = { ...job('other'), layer: endToEnd };
+  assert.deepEqual(fieldsOf(withBatches([other, ...Object.keys(texts).map(job)]), 'name'), [
+    'other',
+    'a',
+    'b and 1 more',
+    'g',
+    'c',
+    'd',
+    'f',
+  ]);
+});
+
 test('the files that a layer names exist', () => {
   for (const layer of [...layers, endToEnd]) {
     const files = jobsOf([{ layer, files: testFiles(join(tests, layer.name), []) }]).map(({ name }) => name);
-    const { heavy = {}, light = {}, first = [], goPrograms = [] } = layer;
-    const named = [...Object.keys(heavy), ...Object.keys(light), ...first, ...goPrograms].map((file) => `${layer.name}/${file}`);
+    const { heavy = {}, light = {}, first = [], goPrograms = [], batch } = layer;
+    const all = [...Object.keys(heavy), ...Object.keys(light), ...first, ...goPrograms, ...(batch?.apart ?? [])];
+    const named = all.map((file) => `${layer.name}/${file}`);
     assert.deepEqual(
       named.filter((name) => !files.includes(name)),
       [],

@@ -5,6 +5,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 
+import { withBatches } from '../../../tools/test-runner/batches.mjs';
 import type { Layer } from '../../../tools/test-runner/layers.mjs';
 import { flakyMessage, runTestFiles, tooFlaky } from '../../../tools/test-runner/test-files.mjs';
 import { fieldsOf } from '../../kit/fields.ts';
@@ -77,6 +78,54 @@ test('a failed hook at the end of a file or suite fails the file', async (t) => 
     [1, 1],
   ]);
   assert.equal(failures.filter((failure) => failure.includes('it stays')).length, 2);
+});
+
+/** The files as one batch. */
+function batch(t: TestContext, files: Record<string, string>) {
+  const all = withBatches(jobs(t, files, { batch: { files: 20, timeout: 20_000, apart: [] } }));
+  assert.equal(all.length, 1);
+  return all;
+}
+
+test('files of a batch are counted and reported one by one, and only those that failed run again', async (t) => {
+  const { results, failures, flaky } = await runTestFiles(batch(t, { good, bad, sometimes, other: good }), process.env);
+  const counts = [...results].map(([{ name }, { passed, failed, skipped }]) => [name, passed, failed, skipped]);
+  assert.deepEqual(counts, [
+    ['good and 3 more', 2, 0, 2],
+    ['bad', 0, 1, 0],
+    ['sometimes', 1, 0, 0],
+  ]);
+  assert.equal(failures.length, 1);
+  assert.match(failures[0] ?? '', /bad\.test\.ts:2 bad\n[\s\S]*1 == 2/);
+  assert.deepEqual(flaky.length, 1);
+  assert.match(flaky[0] ?? '', /^sometimes: 1 failed in parallel, 1 passed alone\n/);
+});
+
+test('a file that changes global state for the next files of its batch fails in it', async (t) => {
+  const changes = `process.env.LEFT = 'x'; process.on('SIGUSR2', () => {}); globalThis.fetch = () => {}; ${good}`;
+  const { failures, flaky } = await runTestFiles(batch(t, { good, changes, last: good }), process.env);
+  assert.deepEqual(failures, []);
+  assert.equal(flaky.length, 1);
+  assert.match(flaky[0] ?? '', /^changes: 1 failed in parallel, 1 passed alone\n/);
+  assert.match(
+    flaky[0] ?? '',
+    /changed for the next ones: globalThis\.fetch, listeners of process "SIGUSR2", process\.env\.LEFT; restore it/,
+  );
+});
+
+test('if a batch ends early, each of its files runs alone', async (t) => {
+  const exits = `if (process.argv.length > 2) process.exit(3); ${good}`;
+  const { results, failures, flaky } = await runTestFiles(batch(t, { good, exits, last: good }), process.env);
+  assert.deepEqual(
+    [...results].map(([{ name }, { passed }]) => [name, passed]),
+    [
+      ['good', 1],
+      ['exits', 1],
+      ['last', 1],
+    ],
+  );
+  assert.deepEqual(failures, []);
+  assert.match(flaky.join(), /^good and 2 more: 1 failed in parallel, 3 passed alone\n.*exited with code 3/s);
 });
 
 test('a recorded secret in the output fails the file', async (t) => {
