@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { S3Store } from '../../node/storage/s3/s3-store.ts';
 import { frontLimits, TurnFront } from '../../node/turn/front/turn-front.ts';
+import type { ApiAnswer } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { freePort } from '../kit/network/free-ports.ts';
 import { socketClosed } from '../kit/network/listen.ts';
@@ -16,6 +17,12 @@ import { startNode } from '../kit/processes/start-node.ts';
 import { silentLog } from '../kit/silent-log.ts';
 import { attack } from './attack.ts';
 import { attacks } from './storage.attacks.ts';
+
+/** The created object; the failure contains the error of the node. */
+function created({ status, body }: ApiAnswer) {
+  assert.equal(status, 201, JSON.stringify(body));
+  return body.data;
+}
 
 attack(attacks.foreignFolders, async (t) => {
   const s3 = await startS3Server(t);
@@ -53,20 +60,20 @@ attack(attacks.privateAddresses, async (t) => {
   const { api } = node;
   const hosts = ['127.0.0.1', '[::ffff:127.0.0.1]', '[64:ff9b::7f00:1]', '2130706433', 'localhost'];
   for (const [index, host] of hosts.entries()) {
-    await api.post('/room', { roomId: `r${index}`, webhookUrl: `http://${host}:${inside.port}/` });
-    await api.post(`/room/r${index}/peer`, { type: 'webrtc' });
+    created(await api.post('/room', { roomId: `r${index}`, webhookUrl: `http://${host}:${inside.port}/` }));
+    created(await api.post(`/room/r${index}/peer`, { type: 'webrtc' }));
   }
   const dead = async () => (await api.get('/webhooks/dead')).body.data as { reason: string; event: { roomId: string } }[];
   const given = async () => (await dead()).filter(({ reason }) => reason.includes('is or resolves to a private address'));
   await eventually('webhooks to fail', async () => new Set((await given()).map(({ event }) => event.roomId)).size === hosts.length);
 
   const registrarCredentials = { address: `localhost:${inside.port};transport=tcp`, username: 'a', password: 'b' };
-  const phone = (await api.post('/room/r0/component', { type: 'sip', options: { registrarCredentials } })).body.data.id;
+  const phone = created(await api.post('/room/r0/component', { type: 'sip', options: { registrarCredentials } })).id;
   const problem = async () => String((await api.get(`/room/r0/component/${phone}`)).body.data.properties.registrationError);
   await eventually('the registrar to be rejected', async () => (await problem()).includes('localhost is or resolves to a private address'));
 
   const credentials = { bucket: 'bkt', accessKeyId: 'a', secretAccessKey: 'b', endpoint: `http://127.0.0.1:${inside.port}` };
-  assert.equal((await api.post('/room/r0/component', { type: 'recording', options: { credentials } })).status, 201);
+  created(await api.post('/room/r0/component', { type: 'recording', options: { credentials } }));
   await api.delete('/room/r0');
   await eventually('the storage to be rejected', () => /"problem":"127\.0\.0\.1 is or resolves to a private address/.test(node.output()));
   assert.equal(inside.connections(), 0);
