@@ -18,7 +18,7 @@ import { blue, type ClientFixture, css, enter, type PagePeer, startClientFixture
 const size = { width: 640, height: 360 };
 const green: Colour = [30, 160, 30];
 /** Milliseconds. */
-const watching = 60_000;
+const watching = 30_000;
 const latencyGoal = 1500;
 const latencyBound = 5 * latencyGoal;
 const offsetBound = 80;
@@ -61,8 +61,8 @@ const isLate = (error: string) => /^(?:bufferStalledError|levelLoadTimeOut): /.t
 const couldCarry = ({ waited, full }: CpuStarvation) => waited < 500 && full < 2_500;
 const viewers = 3;
 
-/** A separate viewer watches for a minute while publishers join and leave. */
-async function watchMinute(fixture: ClientFixture, api: ApiClient, page: Page, address: string, machine: CpuStarvationWatch) {
+/** A separate viewer watches while publishers join and leave. */
+async function watchStream(fixture: ClientFixture, api: ApiClient, page: Page, address: string, machine: CpuStarvationWatch) {
   // From its start, because a player that starts late stays late.
   machine.begin();
   await page.evaluate((url) => {
@@ -88,7 +88,7 @@ async function watchMinute(fixture: ClientFixture, api: ApiClient, page: Page, a
   await sees({ alice: green });
   await page.evaluate(() => viewing.viewer?.begin());
   const started = { at: performance.now(), shown: (await page.evaluate(() => viewing.viewer?.watched().shown)) ?? 0 };
-  for (const name of ['bob', 'carol', 'dave']) {
+  for (const name of ['bob', 'carol']) {
     const other = await enter(fixture, name);
     await other.publish({ colour: css(blue), width: 320, height: 180, tone: 660 });
     await sees({ alice: green, [name]: blue });
@@ -123,10 +123,10 @@ test('hls.js plays a composed room with low latency, without stalls and with cor
   await follow(`http://${url.replace('index.m3u8', 'stream.m3u8')}`, ({ segments }) => segments.length >= 4);
   const pageUrl = await servePlainPage(t, '127.0.0.1', undefined, 'hls-page.ts');
   const machine = watchCpuStarvation(t);
-  // If CPU starvation lasted as long as the buffer of a player, a stall proves nothing: another viewer watches for a minute.
+  // If CPU starvation lasted as long as the buffer of a player, a stall proves nothing: another viewer watches.
   let carried = true;
   for (let viewer = 1; ; viewer += 1) {
-    const { watched, seen, seconds, shown } = await watchMinute(fixture, api, await browser.newPage(pageUrl), `http://${url}`, machine);
+    const { watched, seen, seconds, shown } = await watchStream(fixture, api, await browser.newPage(pageUrl), `http://${url}`, machine);
     const latency = median(watched.latencies);
     t.diagnostic(
       `latency ${latency} ms (goal ${latencyGoal}; the least ${Math.min(...watched.latencies)}), ${shown.toFixed(1)} s of ${seconds.toFixed(1)} s shown, longest pause ${Math.round(watched.maxPause)} ms; a thread waited ${seen.waited} ms, no core was free for ${seen.full} ms`,
@@ -154,7 +154,7 @@ test('hls.js plays a composed room with low latency, without stalls and with cor
   t.diagnostic(`audio and video differ by ${median(offsets)} ms (${offsets.length} times)`);
   // A page without a core sends its sound late itself.
   const bound = carried ? offsetBound : 5 * offsetBound;
-  assert.ok(offsets.length > 10 && Math.abs(median(offsets)) < bound, `${median(offsets)} ms, at most ${bound}: ${offsets}`);
+  assert.ok(offsets.length > 5 && Math.abs(median(offsets)) < bound, `${median(offsets)} ms, at most ${bound}: ${offsets}`);
 });
 
 /** Times of the white flashes, in milliseconds of the stream. */
