@@ -80,7 +80,7 @@ export async function startParts({ config, hot, announced, log, warnings = [], e
   followCrashes(media, traffic.events, name);
   const access = new AccessAdmission({ rooms, tokens: tokens.access, openRoom, discovering: () => distribution.discovering });
   const { peerSockets, upgrade, iceServers } = createSignaling({ ...common, rooms, tokens, access, traffic, distribution, turn });
-  createWhip({ ...common, rooms, tokens, iceServers });
+  createWhip({ ...common, rooms, tokens, access, operations, iceServers });
   const drain = createDrain({ ...common, rooms, peerSockets, membership: cluster.membership });
   serveConfig(dispatcher, { ...common, warnings });
   const served = {

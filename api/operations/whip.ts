@@ -55,10 +55,19 @@ export const whipOperations = {
     ...whip,
     summary: 'Publish with WHIP (RFC 9725): the response answers the offer of an encoder.',
     description:
-      'The token is that of a peer, which becomes connected. A session that the peer has already started this way ends; a peer that is connected over its websocket is rejected with `conflict`.',
+      'The token is that of a peer, which becomes connected, or an access token, which creates its peer, and its room if it has the grant. A session that the peer has already started this way ends; a peer that is connected over its websocket is rejected with `conflict`, except with an access token, which takes over.',
     body: { schema: description, required: true, type: sdpType },
     response: created,
-    errors: [...roomErrors, 'peer_not_found', 'forbidden', 'conflict', 'not_acceptable', 'offer_rejected', 'tracks_full', 'unavailable'],
+    errors: [
+      ...sessionErrors,
+      'conflict',
+      'not_acceptable',
+      'offer_rejected',
+      'tracks_full',
+      'unavailable',
+      'room_full',
+      'no_node_accepts_rooms',
+    ],
     timeoutMs,
   }),
   updateWhip: operation('PATCH /whip/{roomId}/{sessionId}', {

@@ -60,7 +60,11 @@ export function openApiDocument(routes: readonly Operation[], info: { version: s
           description:
             'A token of SVC_SERVER_API_TOKEN or of the configuration files. A read token (SVC_SERVER_API_READ_TOKEN, or scope `read` in a file) is valid for every GET, for the event websocket and, in this header, for content; other requests are rejected with 403 `read_only`.',
         },
-        peerToken: { type: 'http', scheme: 'bearer', description: 'The token of a peer, from `POST /room/{roomId}/peer`.' },
+        peerToken: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'The token of a peer, from `POST /room/{roomId}/peer`, or an access token.',
+        },
       },
     },
   };

@@ -56,6 +56,15 @@ export class AccessAdmission {
     return this.#options.rooms.room(access.roomId).peers.enter(access);
   }
 
+  /** Like enter(), but never creates or changes the peer. @throws ServiceError `room_not_found`, `peer_not_found`, `invalid_token` */
+  find(access: Access): Peer {
+    this.#checkRevoked(access);
+    const { roomId, identity } = access;
+    const peer = this.#options.rooms.room(roomId).peers.ofAccess(access);
+    if (!peer) throw new ServiceError('peer_not_found', `Peer ${identity} does not exist`);
+    return peer;
+  }
+
   #checkRevoked({ roomId, issuedAt }: Access): void {
     if (this.#options.rooms.revoked.includes(roomId, issuedAt))
       throw new ServiceError('invalid_token', 'The access token is revoked: its room was deleted after it was issued');

@@ -3,7 +3,7 @@ import { type MediaDescription, type SessionDescription, write } from 'sdp-trans
 import type { z } from 'zod';
 import type { transportOptionsSchema } from '../../api/media-objects.ts';
 import type { Kind } from '../../api/track.ts';
-import { type RtpParameters, writeCodecs } from './codecs.ts';
+import { type Codec, type RtpParameters, writeCodecs } from './codecs.ts';
 import { offerRejected } from './description.ts';
 import type { DataSection, IceCredentials, Offer } from './offer.ts';
 
@@ -18,11 +18,13 @@ export type MediaAnswer = {
   /** Stream and track id of what is sent. */
   msid?: { id: string; appdata: string };
 };
-export type AnswerSection = MediaAnswer | Pick<DataSection, 'kind' | 'mid'>;
+/** A section without media, with the codecs of the offer: Pion fails if its codec is missing. */
+export type RejectedSection = { kind: Kind; mid: string; direction: 'inactive'; codecs: Codec[] };
+export type AnswerSection = MediaAnswer | RejectedSection | Pick<DataSection, 'kind' | 'mid'>;
 export type AnswerOptions = {
   offer: Pick<Offer, 'dtls' | 'mixedExtensions'>;
   transport: TransportOptions;
-  /** In the order of the offer. */
+  /** In the order of the offer; at least one is not rejected. */
   sections: readonly AnswerSection[];
   /** Random, up to 63 bits (RFC 8829, section 5.2.1). */
   sessionId: bigint;
@@ -33,12 +35,13 @@ const discardPort = 9;
 const anyAddress = { version: 4, ip: '0.0.0.0' };
 
 export function writeAnswer({ offer, transport, sections, sessionId }: AnswerOptions): string {
-  const media = sections.map((section) => ({
-    ...(section.kind === 'application' ? dataSection(section, transport) : mediaSection(section)),
-    ...transportLines(offer, transport),
-  }));
-  const [tagged] = media;
-  if (tagged) Object.assign(tagged, candidateLines(transport));
+  const accepted = sections.filter((section) => !isRejected(section));
+  const media = sections.map((section) => {
+    if (isRejected(section)) return rejectedSection(section);
+    const described = section.kind === 'application' ? dataSection(section, transport) : mediaSection(section);
+    const tagged = section === accepted[0];
+    return { ...described, ...transportLines(offer, transport), ...(tagged && candidateLines(transport)) };
+  });
   return write({
     version: 0,
     origin: { username: '-', sessionId: String(sessionId), sessionVersion: 1, netType: 'IN', ipVer: 4, address: '127.0.0.1' },
@@ -48,7 +51,8 @@ export function writeAnswer({ offer, transport, sections, sessionId }: AnswerOpt
     iceOptions: 'trickle',
     ...(offer.mixedExtensions && { extmapAllowMixed: 'extmap-allow-mixed' }),
     msidSemantic: { semantic: 'WMS', token: '*' },
-    groups: [{ type: 'BUNDLE', mids: sections.map(({ mid }) => mid).join(' ') }],
+    // RFC 9143, section 7.3.3: without rejected sections.
+    groups: [{ type: 'BUNDLE', mids: accepted.map(({ mid }) => mid).join(' ') }],
     media,
   });
 }
@@ -59,14 +63,23 @@ export function writeIceFragment(
   credentials: IceCredentials,
   transport: Pick<TransportOptions, 'iceCandidates'>,
 ): string {
-  const section: MediaDescription = {
-    ...{ type: kind, port: discardPort, protocol: 'UDP/TLS/RTP/SAVPF', payloads: '0', rtp: [], fmtp: [], mid },
-    ...iceLines(credentials),
-    ...candidateLines(transport),
-  };
+  const section: MediaDescription = { ...emptySection(kind), mid, ...iceLines(credentials), ...candidateLines(transport) };
   const description = { icelite: 'ice-lite', iceOptions: 'trickle', media: [section] };
   const lines = write(description as SessionDescription).split('\r\n');
   return `${lines.filter((line) => /^[am]=/.test(line)).join('\r\n')}\r\n`;
+}
+
+function isRejected(section: AnswerSection): section is RejectedSection {
+  return 'direction' in section && section.direction === 'inactive';
+}
+
+function rejectedSection({ kind, mid, direction, codecs }: RejectedSection): MediaDescription {
+  return { ...emptySection(kind), port: 0, connection: anyAddress, mid, direction, ...(codecs.length > 0 && writeCodecs(codecs)) };
+}
+
+/** Without formats; the grammar requires one. */
+function emptySection(kind: AnswerSection['kind']) {
+  return { type: kind, port: discardPort, protocol: 'UDP/TLS/RTP/SAVPF', payloads: '0', rtp: [], fmtp: [] };
 }
 
 function dataSection({ mid }: { mid: string }, { sctpParameters }: TransportOptions): MediaDescription {

@@ -233,7 +233,8 @@ export class PeerSockets {
         if (this.#entries.get(peer)?.session === session) this.#entries.delete(peer);
       },
     });
-    peer.connect(session, span);
+    // Its other connection may be that of an encoder.
+    peer.connect(session, { takeover, span });
     if (this.#deadline) session.send(draining(this.#deadline));
     const entry = { session, renewal, iceServers: '', span };
     this.#entries.set(peer, entry);

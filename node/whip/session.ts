@@ -8,7 +8,7 @@ import { Timer } from '../common/timer.ts';
 import type { CloseReason, PeerConnection, TransportState } from '../rooms/interfaces.ts';
 import type { Peer } from '../rooms/peers/peer.ts';
 import type { RoomSession } from '../rooms/peers/room-session.ts';
-import { type MediaAnswer, type TransportOptions, writeAnswer, writeIceFragment } from '../sdp/answer.ts';
+import { type AnswerSection, type TransportOptions, writeAnswer, writeIceFragment } from '../sdp/answer.ts';
 import type { RtpParameters } from '../sdp/codecs.ts';
 import { parseIceFragment } from '../sdp/ice-fragment.ts';
 import type { IceCredentials, MediaSection, Offer } from '../sdp/offer.ts';
@@ -20,13 +20,15 @@ const consentTimeoutMs = 30_000;
 
 export type WhipSessionOptions = {
   log: Log;
+  /** True if it replaces the connection that the peer has. */
+  takeover: boolean;
   /** How long a lost connection may return, in milliseconds. */
   resumeWindow: () => number;
   /** Called once when the session has ended, for any reason. */
   ended: () => void;
 };
-/** A section of the offer, with what the room accepts of it. */
-export type Publication = { section: MediaSection; parameters: RtpParameters };
+/** A section of the offer, with what the room accepts of it. Without parameters it is rejected. */
+export type Publication = { section: MediaSection; parameters: RtpParameters | undefined };
 type Negotiated = { room: RoomSession; transport: TransportOptions; client: IceCredentials; tagged: MediaSection };
 
 export class WhipSession implements PeerConnection {
@@ -49,11 +51,11 @@ export class WhipSession implements PeerConnection {
 
   /**
    * Connects the peer, publishes its tracks and answers the offer. If that fails, the session ends.
-   * @throws ServiceError of the room; `conflict` if the peer is connected, or a later offer replaced this one
+   * @throws ServiceError of the room; `conflict` if the peer is connected and not taken over, or a later offer replaced this one
    */
   async start(offer: Offer, publications: readonly Publication[]): Promise<string> {
     try {
-      this.peer.connect(this);
+      this.peer.connect(this, { takeover: this.#options.takeover });
     } catch (error) {
       this.#finish();
       throw error;
@@ -127,17 +129,21 @@ export class WhipSession implements PeerConnection {
   async #negotiate(room: RoomSession, offer: Offer, publications: readonly Publication[]): Promise<string> {
     const transport = transportOptionsSchema.parse(await room.createTransport('send', { sctp: false }));
     await room.media.connectTransport(transport.id, offer.dtls);
-    const sections: MediaAnswer[] = [];
+    const sections: AnswerSection[] = [];
     const counts = { audio: 0, video: 0 };
     for (const { section, parameters } of publications) {
-      const { kind, mid, rids } = section;
+      const { kind, mid, rids, codecs } = section;
+      if (!parameters) {
+        sections.push({ kind, mid, direction: 'inactive', codecs });
+        continue;
+      }
       // The same key in the next session, so that a mute of the server outlives a reconnect of the encoder.
       counts[kind] += 1;
       const key = `whip-${kind}-${counts[kind]}`;
       await room.publications.publish({ transportId: transport.id, key, kind, rtpParameters: parameters, paused: false });
       sections.push({ kind, mid, direction: 'recvonly', parameters, rids });
     }
-    const [first] = publications;
+    const first = publications.find(({ parameters }) => parameters);
     if (this.#ended || !first) throw new ServiceError('conflict', 'The session has ended');
     this.#negotiated = { room, transport, client: offer.ice, tagged: first.section };
     this.#timer ??= new Timer(connectTimeoutMs, () => this.end('connection timeout'));

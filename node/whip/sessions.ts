@@ -1,13 +1,15 @@
-// WHIP sessions of a node: authenticates encoders, starts a session for each offer, and finds sessions by id.
+// WHIP sessions of a node: starts a session for each offer of an encoder, and finds sessions by id.
 import { ServiceError } from '../../api/errors.ts';
 import { rtpCapabilitiesSchema } from '../../api/media-objects.ts';
 import { type IceRestart, type IceServerLink, type StartedSession, whipPath } from '../../api/operations/whip-session.ts';
 import type { Log } from '../common/log.ts';
 import { TokenBucket } from '../common/token-bucket.ts';
 import type { Peer } from '../rooms/peers/peer.ts';
+import type { RtpCapabilities } from '../sdp/codecs.ts';
 import { offerRejected } from '../sdp/description.ts';
 import { type MediaSection, type Offer, parseOffer } from '../sdp/offer.ts';
 import { producerParameters } from '../sdp/producer-parameters.ts';
+import type { Admitted } from './admission.ts';
 import { type Publication, WhipSession } from './session.ts';
 
 /** Units per second that requests of one peer may cost, and the burst in seconds. */
@@ -19,8 +21,6 @@ const updateCost = 1;
 
 export type WhipSessionsOptions = {
   log: Log;
-  /** The peer of a token for the room. @throws ServiceError */
-  authenticate: (token: string, roomId: string) => Promise<Peer>;
   iceServers: (peer: Peer) => readonly Record<string, unknown>[];
   /** Path of SVC_HOST, '' if it has none. */
   pathPrefix: () => string;
@@ -31,8 +31,6 @@ export type WhipSessionsOptions = {
   /** Monotonic clock in milliseconds. */
   now?: () => number;
 };
-/** `room`: the room of the path. */
-export type WhipRequest = { roomId: string; token: string };
 
 export class WhipSessions {
   readonly #options: WhipSessionsOptions;
@@ -50,32 +48,31 @@ export class WhipSessions {
     return this.#sessions.size;
   }
 
-  /** @throws ServiceError of the token, the offer and the room; `conflict` if the peer is connected over its websocket */
-  async start({ roomId, token }: WhipRequest, sdp: string): Promise<StartedSession> {
-    const peer = await this.#options.authenticate(token, roomId);
+  /** @throws ServiceError of the offer and the room; `conflict` if the peer is connected over its websocket and not taken over */
+  async start({ peer, takeover }: Admitted, sdp: string): Promise<StartedSession> {
     this.#pay(peer, offerCost);
     const offer = parseOffer(sdp);
     const sections = sendingSections(offer);
     const { rtpCapabilities } = await peer.welcome();
     const capabilities = rtpCapabilitiesSchema.parse(rtpCapabilities);
-    const publications = sections.map((section): Publication => ({ section, parameters: producerParameters(section, capabilities) }));
+    const publications = publicationsOf(sections, capabilities);
     if (this.#closed) throw new ServiceError('unavailable', 'This node is shutting down');
-    const session = this.#open(peer);
+    const session = this.#open(peer, takeover);
     const answer = await session.start(offer, publications);
-    const location = `${this.#options.pathPrefix()}${whipPath(roomId)}/${session.id}`;
+    const location = `${this.#options.pathPrefix()}${whipPath(peer.roomId)}/${session.id}`;
     return { answer, location, etag: session.etag, iceServers: this.#options.iceServers(peer).flatMap(linksOf) };
   }
 
-  /** @throws ServiceError of the token and of the fragment; `not_found` */
-  async updateIce(request: WhipRequest, sessionId: string, fragment: string, ifMatch: string | undefined): Promise<IceRestart> {
-    const session = await this.#find(request, sessionId);
-    this.#pay(session.peer, updateCost);
+  /** @throws ServiceError of the fragment; `not_found` */
+  async updateIce(peer: Peer, sessionId: string, fragment: string, ifMatch: string | undefined): Promise<IceRestart> {
+    const session = this.#find(peer, sessionId);
+    this.#pay(peer, updateCost);
     return session.updateIce(fragment, ifMatch);
   }
 
-  /** @throws ServiceError of the token; `not_found` */
-  async end(request: WhipRequest, sessionId: string): Promise<void> {
-    (await this.#find(request, sessionId)).end('ended by the encoder');
+  /** @throws ServiceError `not_found` */
+  end(peer: Peer, sessionId: string): void {
+    this.#find(peer, sessionId).end('ended by the encoder');
   }
 
   /** Ends every session. Idempotent. */
@@ -85,10 +82,11 @@ export class WhipSessions {
   }
 
   /** An encoder that lost its connection offers again, often before the loss is noticed here: the later offer wins. */
-  #open(peer: Peer): WhipSession {
+  #open(peer: Peer, takeover: boolean): WhipSession {
     this.#byPeer.get(peer)?.end('replaced');
     const session: WhipSession = new WhipSession(peer, {
       log: this.#options.log.child({ room: peer.roomId, peer: peer.id }),
+      takeover,
       resumeWindow: this.#options.resumeWindow,
       ended: () => {
         this.#sessions.delete(session.id);
@@ -100,8 +98,7 @@ export class WhipSessions {
     return session;
   }
 
-  async #find({ roomId, token }: WhipRequest, sessionId: string): Promise<WhipSession> {
-    const peer = await this.#options.authenticate(token, roomId);
+  #find(peer: Peer, sessionId: string): WhipSession {
     const session = this.#sessions.get(sessionId);
     if (session?.peer === peer) return session;
     throw new ServiceError('not_found', `Session ${sessionId} does not exist`);
@@ -115,12 +112,23 @@ export class WhipSessions {
   }
 }
 
-/** The sections of an offer that only sends. RFC 9725, section 4.4.3: all or none. @throws ServiceError `offer_rejected` */
+/** The sections of an offer that only sends. @throws ServiceError `offer_rejected` */
 function sendingSections({ sections }: Offer): MediaSection[] {
   return sections.map((section) => {
     if (section.kind === 'application') throw offerRejected(`Section ${section.mid} offers data channels, which WHIP does not have`);
     if (section.direction === 'sendonly' || section.direction === 'sendrecv') return section;
     throw offerRejected(`Section ${section.mid} does not send`);
+  });
+}
+
+/** RFC 9725, section 4.2: all sections are accepted or none, except that a room with audio only rejects video, which it never has. */
+function publicationsOf(sections: readonly MediaSection[], capabilities: RtpCapabilities): Publication[] {
+  const audioOnly = !capabilities.codecs?.some(({ mimeType }) => mimeType.toLowerCase().startsWith('video/'));
+  if (audioOnly && sections.every(({ kind }) => kind === 'video'))
+    throw offerRejected('The offer has video only; this room has audio only');
+  return sections.map((section) => {
+    const rejected = audioOnly && section.kind === 'video';
+    return { section, parameters: rejected ? undefined : producerParameters(section, capabilities) };
   });
 }
 

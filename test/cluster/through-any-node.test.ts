@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { accessKeysText, signAccessToken } from '../kit/access-tokens.ts';
+import { obs } from '../kit/media/sdp-offers.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { enterRoom, watchEvents } from '../kit/network/room-sockets.ts';
 import { type NodePair, startNodePair, waitForMesh } from '../kit/processes/node-pair.ts';
@@ -98,7 +99,13 @@ test('a drain of another node is started over REST, and its peers are notified',
   assert.equal((await api.post('/cluster/nodes/unknown@nowhere/drain')).status, 404);
 });
 
-test('of 100 simultaneous joins with access tokens at three nodes one creates the room, and all are in it', async (t) => {
+/** A request of an encoder; a POST has the offer of OBS. */
+function whip(url: string | undefined, method: 'POST' | 'DELETE', path: string, token: string): Promise<Response> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/sdp' };
+  return fetch(`${url}${path}`, { method, headers, ...(method === 'POST' && { body: obs }) });
+}
+
+test('of 100 simultaneous joins, and of 12 offers of encoders, with access tokens at three nodes one creates the room', async (t) => {
   const { owner, nonOwner, api } = await startNodePair(t, { both: { SVC_ACCESS_KEYS: accessKeysText } });
   const [name = '', host] = owner.node.name.split('@');
   const third = await startNode(t, {
@@ -125,4 +132,24 @@ test('of 100 simultaneous joins with access tokens at three nodes one creates th
   assert.equal((await api.get('/room')).body.data.length, 1);
   await events.waitFor('roomEvent', ({ type, peerId }) => type === 'PeerConnected' && peerId === 'p99');
   assert.equal(events.events('roomEvent').filter(({ data }) => data.type === 'RoomCreated').length, 1);
+
+  const encoders = Array.from({ length: 12 }, (_, index) => `e${index}`);
+  const sign = (identity: string) => signAccessToken({ identity, room: 'studio', video: { roomCreate: true } });
+  const offered = await Promise.all(
+    encoders.map(async (identity, index) => whip(nodes[index % 3]?.url, 'POST', '/whip/studio', await sign(identity))),
+  );
+  assert.deepEqual(
+    offered.map(({ status }) => status),
+    encoders.map(() => 201),
+  );
+  const { peers } = (await api.get('/room/studio')).body.data as { peers: { id: string; status: string; tracks: unknown[] }[] };
+  assert.deepEqual(peers.map(({ id }) => id).sort(), encoders.toSorted());
+  assert.ok(peers.every(({ status, tracks }) => status === 'connected' && tracks.length === 2));
+  assert.equal(events.events('roomEvent').filter(({ data }) => data.type === 'RoomCreated').length, 2);
+  // The owning node ends the session, and a later session of an identity replaces its websocket at another node.
+  const location = offered[0]?.headers.get('location') ?? '';
+  for (const status of [200, 404]) assert.equal((await whip(nodes[1]?.url, 'DELETE', location, await sign('e0'))).status, status);
+  const again = await signAccessToken({ identity: 'p0' });
+  assert.equal((await whip(nodes[1]?.url, 'POST', '/whip/room', again)).status, 201);
+  assert.deepEqual(await sockets[0]?.closed, { code: 4409, reason: 'Taken over by a newer socket' });
 });

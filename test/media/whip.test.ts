@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { reportSchema } from '../../api/recording-report.ts';
 import { goWhip } from '../../tools/test-runner/go-programs.mjs';
+import { type AccessTokenInit, accessKeysText, signAccessToken } from '../kit/access-tokens.ts';
 import type { ApiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { makeProgramme, makeTracks } from '../kit/media/media-files.ts';
@@ -82,16 +83,21 @@ test('FFmpeg publishes through a node that does not own the room, and its peer i
   await assertRecorded(api, resources);
 });
 
-test('Pion publishes VP8 and Opus, and its session ends with the program', async (t) => {
+test('Pion publishes VP8 and Opus, or audio alone in a room with audio only, and its session ends with the program', async (t) => {
   const resources = await makeResources(t);
   const [video, audio] = [join(resources, 'video.ivf'), join(resources, 'audio.ogg')];
   await makeTracks(video, audio, 660);
-  const { api, url } = await startNode(t, { SVC_COMPONENTS_USED: 'recording', SVC_RESOURCES_BASE_PATH: resources });
+  const { api, url } = await startNode(t, {
+    SVC_COMPONENTS_USED: 'recording',
+    SVC_RESOURCES_BASE_PATH: resources,
+    SVC_ACCESS_KEYS: accessKeysText,
+  });
   await api.post('/room', { roomId: 'r' });
   const recorder = await addComponent(api, 'recording');
   const { id, token } = await addPeer(api);
-  const args = ['-url', `${url}/whip/r`, '-video', video, '-audio', audio];
-  const pion = startProgram(t, goWhip, args, 'SIGINT', { ...process.env, WHIP_TOKEN: token });
+  const publish = (room: string, WHIP_TOKEN: string) =>
+    startProgram(t, goWhip, ['-url', `${url}/whip/${room}`, '-video', video, '-audio', audio], 'SIGINT', { ...process.env, WHIP_TOKEN });
+  const pion = publish('r', token);
   await eventually('some seconds are recorded', async () => (await recordedBytes(resources, '.webm')) > 40_000).catch((error) =>
     assert.fail(`${error}\n${pion.output()}`),
   );
@@ -99,6 +105,20 @@ test('Pion publishes VP8 and Opus, and its session ends with the program', async
   await pion.stop();
   assert.equal((await api.get(`/room/r/peer/${id}`)).body.data.peer.status, 'disconnected');
   await assertRecorded(api, resources);
+
+  // The offer has video first, so that the transport of the answer is that of another section.
+  await api.post('/room', { roomId: 'talk', videoCodec: 'none' });
+  const talking = publish('talk', await signAccessToken({ identity: 'reporter', room: 'talk' }));
+  const published = async () => (await api.get('/room/talk/stats')).body.data.peers[0]?.published as { kind: string; bitrate: number }[];
+  await eventually('audio arrives', async () => ((await published())?.[0]?.bitrate ?? 0) > 10_000).catch((error) =>
+    assert.fail(`${error}\n${talking.output()}`),
+  );
+  assert.deepEqual(
+    (await published()).map(({ kind }) => kind),
+    ['audio'],
+  );
+  await talking.stop();
+  assert.equal((await api.get('/room/talk/peer/reporter')).body.data.peer.status, 'disconnected');
 });
 
 /** The only recording has green video with a moving box, and a tone of 660 Hz. */
@@ -219,11 +239,12 @@ test('an offer of OBS is answered, its ICE session restarts, and DELETE ends it'
 });
 
 test('requests that RFC 9725 does not allow are rejected with one message, and change nothing', async (t) => {
-  const node = await startNode(t);
+  const node = await startNode(t, { SVC_ACCESS_KEYS: accessKeysText });
   const { api } = node;
   const request = encoderOf(node);
   await api.post('/room', { roomId: 'r', videoCodec: 'vp8' });
   await api.post('/room', { roomId: 'other' });
+  const access = (init: AccessTokenInit) => signAccessToken({ room: 'r', ...init });
   const { id, token } = await addPeer(api);
   const listener = await addPeer(api, { options: { permissions: { publish: ['audio'] } } });
   const { token: gone, id: goneId } = await addPeer(api);
@@ -236,6 +257,24 @@ test('requests that RFC 9725 does not allow are rejected with one message, and c
     ['a token of another room', '/whip/other', { ...offer(vp8), token }, 403, 'forbidden'],
     ['a removed peer', '/whip/r', { ...offer(vp8), token: gone }, 404, 'peer_not_found'],
     ['a peer that may not publish video', '/whip/r', { ...offer(vp8), token: listener.token }, 403, 'forbidden'],
+    ['an unknown access key', '/whip/r', { ...offer(vp8), token: await access({ keyId: 'other' }) }, 401, 'invalid_token'],
+    ['an expired access token', '/whip/r', { ...offer(vp8), token: await access({ now: 0 }) }, 401, 'invalid_token'],
+    ['a revoked access token', '/whip/r', { ...offer(vp8), token: await access({ identity: goneId }) }, 401, 'invalid_token'],
+    ['an access token of another room', '/whip/other', { ...offer(vp8), token: await access({}) }, 403, 'forbidden'],
+    [
+      'an access token without canPublish',
+      '/whip/r',
+      { ...offer(vp8), token: await access({ video: { canPublish: false } }) },
+      403,
+      'forbidden',
+    ],
+    [
+      'an access token for a room to be created by others',
+      '/whip/none',
+      { ...offer(vp8), token: await access({ room: 'none' }) },
+      404,
+      'room_not_found',
+    ],
     ['JSON', '/whip/r', { token, body: '{}', headers: { 'content-type': 'application/json' } }, 415, 'unsupported_media_type'],
     ['no body', '/whip/r', { token, headers: { 'content-type': 'application/sdp' } }, 400, 'bad_request'],
     ['a body of 65 KiB', '/whip/r', { token, ...offer(`${vp8}${'a=x\r\n'.repeat(14_000)}`) }, 413, 'too_large'],

@@ -22,6 +22,12 @@ export type PeerInit = {
   enableSimulcast: boolean;
 } & PeerRightsInit &
   PeerProfileInit;
+export type ConnectOptions = {
+  /** Ends the connection that the peer has. Its client is told that it was taken over. */
+  takeover?: boolean;
+  /** Span of its join, if that is traced. */
+  span?: Span | undefined;
+};
 /** What a peer needs to know when it connects. */
 export type Welcome = Present & { incarnation: string; permissions: Permissions; attributes?: Attributes; rtpCapabilities: WireObject };
 
@@ -98,10 +104,13 @@ export class Peer {
     return { incarnation, permissions, ...shownAttributes(this.profile), rtpCapabilities, ...this.#room.present(this.id) };
   }
 
-  /** `span`: that of its join, if it is traced. @throws ServiceError `conflict` if the peer is already connected. */
-  connect(connection: PeerConnection, span?: Span): void {
+  /** @throws ServiceError `conflict` if the peer is already connected, unless it is taken over */
+  connect(connection: PeerConnection, { takeover = false, span }: ConnectOptions = {}): void {
     if (this.#gone) throw new ServiceError('peer_not_found', `Peer ${this.id} does not exist`);
-    if (this.#session) throw new ServiceError('conflict', `Peer ${this.id} is already connected`);
+    const replaced = this.#session;
+    if (replaced && !takeover) throw new ServiceError('conflict', `Peer ${this.id} is already connected`);
+    this.#endSession();
+    replaced?.closeConnection('takenOver');
     this.timeout.stop();
     this.#session = new RoomSession(
       connection,

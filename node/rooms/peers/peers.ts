@@ -77,14 +77,20 @@ export class Peers {
     for (const peer of this.connected()) if (peer.id !== target.except && (to === undefined || to.has(peer.id))) yield peer;
   }
 
+  /** The peer of an access token, if it exists. @throws ServiceError `invalid_token` if it was removed after the issue of the token */
+  ofAccess({ identity, issuedAt }: Access): Peer | undefined {
+    if (this.#revoked.includes(identity, issuedAt))
+      throw new ServiceError('invalid_token', 'The access token is revoked: its peer was removed after it was issued');
+    return this.#peers.get(identity) ?? this.#byExternalId(identity);
+  }
+
   /**
    * The peer of an access token. A token that was issued after the last change of its permissions sets them, the metadata and attributes.
    * @throws ServiceError `room_full`, `invalid_token` if the peer was removed after the issue of the token
    */
-  enter({ identity, permissions, metadata, attributes, hidden, issuedAt }: Access): Peer {
-    if (this.#revoked.includes(identity, issuedAt))
-      throw new ServiceError('invalid_token', 'The access token is revoked: its peer was removed after it was issued');
-    const known = this.#peers.get(identity) ?? this.#byExternalId(identity);
+  enter(access: Access): Peer {
+    const { identity, permissions, metadata, attributes, hidden, issuedAt } = access;
+    const known = this.ofAccess(access);
     if (!known) {
       const names = isValidId(identity) ? { peerId: identity } : { externalId: identity };
       return this.add({ type: 'webrtc', ...names, metadata, attributes }, { permissions, hidden, grantedAt: issuedAt }).peer;

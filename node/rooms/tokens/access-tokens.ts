@@ -76,6 +76,15 @@ function verifierOf(key: AccessKey): Verifier {
   return { key, material: createPublicKey(publicKey), algorithms: algorithm === 'EdDSA' ? ['EdDSA', 'Ed25519'] : ['ES256'] };
 }
 
+/** True if a token names the key of a backend, as access tokens do and peer tokens do not. Not verified. */
+export function isAccessToken(token: string): boolean {
+  try {
+    return decodeJwt(token).iss !== undefined;
+  } catch {
+    return false;
+  }
+}
+
 /** Not verified: it only selects the key. */
 function issuerOf(token: string): string {
   try {

@@ -5,23 +5,26 @@ import { generateRouterRtpCapabilities } from 'mediasoup/ortc';
 import { clientCapabilities, roomCodecs } from '../../../node/media/codecs.ts';
 import type { PeerMediaListener } from '../../../node/rooms/interfaces.ts';
 import { WhipSessions } from '../../../node/whip/sessions.ts';
-import { connectPeer, makeRoom } from '../../kit/fakes/rooms.ts';
+import { connectPeer, makeRoom, TestConnection } from '../../kit/fakes/rooms.ts';
 import { obs } from '../../kit/media/sdp-offers.ts';
 import { silentLog } from '../../kit/silent-log.ts';
 import { turns } from '../../kit/turns.ts';
 
-const capabilities = clientCapabilities(generateRouterRtpCapabilities(roomCodecs(null)) as never);
+const capabilitiesOf = (videoCodec: 'none' | null) => clientCapabilities(generateRouterRtpCapabilities(roomCodecs(videoCodec)) as never);
+const capabilities = capabilitiesOf(null);
 const transport = {
   iceParameters: { usernameFragment: 'first', password: 'password', iceLite: true },
   iceCandidates: [{ foundation: 'f', priority: 1, ip: '192.0.2.1', address: '192.0.2.1', protocol: 'udp', port: 1, type: 'host' }],
   dtlsParameters: { role: 'auto', fingerprints: [{ algorithm: 'sha-256', value: Array(32).fill('AB').join(':') }] },
 };
-const request = { roomId: 'r', token: 'alice' };
+/** ICE of the client: that of the offer, and after a restart. */
+const known = 'a=ice-ufrag:Yn6B\r\na=ice-pwd:uDYUoAhvMh+6bAZ4bLPf7H\r\n';
+const fresh = known.replace('Yn6B', 'Next');
 
-async function start(t: TestContext, { limited = false } = {}) {
+async function start(t: TestContext, { limited = false, takeover = false, codecs = capabilities } = {}) {
   const made = await makeRoom();
   const room = made.media.room('r');
-  t.mock.method(room, 'rtpCapabilities', async () => capabilities);
+  t.mock.method(room, 'rtpCapabilities', async () => codecs);
   const listeners: PeerMediaListener[] = [];
   const openPeer = room.openPeer.bind(room);
   t.mock.method(room, 'openPeer', (peerId: string, listener: PeerMediaListener) => {
@@ -36,7 +39,6 @@ async function start(t: TestContext, { limited = false } = {}) {
   await made.rooms.addPeer('r', { type: 'webrtc', peerId: 'alice' });
   const sessions = new WhipSessions({
     log: silentLog(),
-    authenticate: async (token, roomId) => made.rooms.room(roomId).peers.get(token),
     iceServers: () => [
       { urls: ['stun:a', 'turn:b c'], username: 'u', credential: 'p' },
       { urls: 'stun:d' },
@@ -47,14 +49,15 @@ async function start(t: TestContext, { limited = false } = {}) {
     limited: () => limited,
     now: () => 0,
   });
-  const peer = () => made.rooms.room('r').peers.get('alice').view();
+  const alice = made.rooms.room('r').peers.get('alice');
+  const peer = () => alice.view();
   const report = (state: 'connected' | 'lost' | 'closed') => listeners.at(-1)?.transportChanged?.(state);
-  return { ...made, sessions, peer, report };
+  return { ...made, sessions, alice, admitted: { peer: alice, takeover }, peer, report };
 }
 
 test('an offer connects the peer, publishes its sections under keys that outlive the session, and is answered', async (t) => {
-  const { sessions, peer, kinds, rooms } = await start(t);
-  const { answer, location, etag, iceServers } = await sessions.start(request, obs);
+  const { sessions, admitted, peer, kinds, rooms } = await start(t);
+  const { answer, location, etag, iceServers } = await sessions.start(admitted, obs);
   assert.match(answer, /^a=ice-ufrag:first$/m);
   assert.match(location, /^\/n\/1\/whip\/r\/[0-9a-f]{32}$/);
   assert.equal(etag, '"first"');
@@ -71,19 +74,19 @@ test('an offer connects the peer, publishes its sections under keys that outlive
   assert.deepEqual(kinds().slice(-3), ['PeerConnected:alice', 'TrackAdded:alice', 'TrackAdded:alice']);
   sessions.close();
   assert.deepEqual([peer().status, sessions.size], ['disconnected', 0]);
-  await assert.rejects(sessions.start(request, obs), { code: 'unavailable' });
+  await assert.rejects(sessions.start(admitted, obs), { code: 'unavailable' });
 });
 
 test('a session ends if it never connects, if its connection stays lost, and at once if the encoder closes it', async (t) => {
-  const { sessions, peer, report } = await start(t);
+  const { sessions, admitted, peer, report } = await start(t);
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  await sessions.start(request, obs);
+  await sessions.start(admitted, obs);
   t.mock.timers.tick(29_999);
   assert.equal(peer().status, 'connected');
   t.mock.timers.tick(1);
   assert.equal(peer().status, 'disconnected');
 
-  await sessions.start(request, obs);
+  await sessions.start(admitted, obs);
   report('connected');
   t.mock.timers.tick(60_000);
   report('lost');
@@ -95,57 +98,89 @@ test('a session ends if it never connects, if its connection stays lost, and at 
   t.mock.timers.tick(10_000);
   assert.equal(peer().status, 'disconnected');
 
-  await sessions.start(request, obs);
+  await sessions.start(admitted, obs);
   report('connected');
   report('closed');
   assert.deepEqual([peer().status, sessions.size], ['disconnected', 0]);
 });
 
-test('a later offer replaces the session, also while that is starting, but not the websocket of the peer', async (t) => {
-  const { sessions, peer, rooms } = await start(t);
-  const first = await sessions.start(request, obs);
-  const [second, third] = await Promise.allSettled([sessions.start(request, obs), sessions.start(request, obs)]);
+test('a later offer replaces the session, also while that is starting, but the websocket of the peer only to take it over', async (t) => {
+  const { sessions, admitted, alice, peer } = await start(t);
+  const first = await sessions.start(admitted, obs);
+  const [second, third] = await Promise.allSettled([sessions.start(admitted, obs), sessions.start(admitted, obs)]);
   assert.equal(second.status === 'rejected' && second.reason.code, 'conflict');
   assert.equal(third.status, 'fulfilled');
   assert.deepEqual([sessions.size, peer().tracks.length], [1, 2]);
-  await assert.rejects(sessions.end(request, first.location.split('/').at(-1) ?? ''), { code: 'not_found' });
+  assert.throws(() => sessions.end(alice, first.location.split('/').at(-1) ?? ''), { code: 'not_found' });
   sessions.close();
   await turns(1);
 
   const other = await start(t);
   await connectPeer(other.rooms, 'r', 'alice');
-  await assert.rejects(other.sessions.start(request, obs), { code: 'conflict', message: 'Peer alice is already connected' });
+  await assert.rejects(other.sessions.start(other.admitted, obs), { code: 'conflict', message: 'Peer alice is already connected' });
   assert.deepEqual([other.peer().status, other.sessions.size], ['connected', 0]);
-  assert.equal(rooms.room('r').peers.get('alice').connected, false);
+  assert.equal(alice.connected, false);
+
+  const taken = await start(t, { takeover: true });
+  const { connection } = await connectPeer(taken.rooms, 'r', 'alice');
+  await taken.sessions.start(taken.admitted, obs);
+  assert.deepEqual([connection.closed, taken.sessions.size, taken.peer().tracks.length], ['takenOver', 1, 2]);
+  const socket = new TestConnection();
+  taken.alice.connect(socket, { takeover: true });
+  assert.deepEqual([socket.closed, taken.sessions.size, taken.peer().status, taken.peer().tracks], [undefined, 0, 'connected', []]);
 });
 
 test('a rejected offer leaves the running session unchanged, and the removal of the peer ends it', async (t) => {
-  const { sessions, peer, rooms } = await start(t);
-  const { location } = await sessions.start(request, obs);
-  await assert.rejects(sessions.start(request, 'v=0'), { code: 'offer_rejected' });
+  const { sessions, admitted, alice, peer } = await start(t);
+  const { location } = await sessions.start(admitted, obs);
+  await assert.rejects(sessions.start(admitted, 'v=0'), { code: 'offer_rejected' });
   assert.equal(peer().tracks.length, 2);
-  rooms.room('r').peers.get('alice').remove('removed');
+  alice.remove('removed');
   assert.equal(sessions.size, 0);
-  await assert.rejects(sessions.end(request, location.split('/').at(-1) ?? ''), { code: 'peer_not_found' });
+  assert.throws(() => sessions.end(alice, location.split('/').at(-1) ?? ''), { code: 'not_found' });
+});
+
+test('a room with audio only rejects the video section of an offer, and an offer of video only', async (t) => {
+  const { sessions, admitted, alice, peer } = await start(t, { codecs: capabilitiesOf('none') });
+  const videoFirst = obs.replace(/(m=audio[\s\S]*)(m=video[\s\S]*)/, '$2$1').replace('BUNDLE 0 1', 'BUNDLE 1 0');
+  for (const text of [obs, videoFirst]) {
+    const { answer, location } = await sessions.start(admitted, text);
+    assert.match(
+      answer,
+      /^m=video 0 UDP\/TLS\/RTP\/SAVPF 96\r\nc=IN IP4 0\.0\.0\.0\r\na=rtpmap:96 H264\/90000\r\n(a=(fmtp|rtcp-fb):96 .*\r\n)*a=mid:1\r\na=inactive\r$/m,
+    );
+    assert.match(answer, /^a=group:BUNDLE 0\r$/m);
+    assert.match(answer, /^m=audio 9 [\s\S]*a=candidate:f 1 udp/m);
+    assert.deepEqual(
+      peer().tracks.map(({ type }) => type),
+      ['audio'],
+    );
+    const restart = await sessions.updateIce(alice, location.split('/').at(-1) ?? '', fresh, '*');
+    assert.match(restart?.fragment ?? '', /^m=audio .*\r\na=mid:0\r$/m);
+  }
+  const message = 'The offer has video only; this room has audio only';
+  await assert.rejects(sessions.start(admitted, obs.replace(/m=audio[\s\S]*(?=m=video)/, '').replace('BUNDLE 0 1', 'BUNDLE 1')), {
+    message,
+  });
+  sessions.close();
 });
 
 test('offers of one peer have a budget', async (t) => {
-  const { sessions } = await start(t, { limited: true });
-  for (let offers = 0; offers < 6; offers += 1) await sessions.start(request, obs);
-  await assert.rejects(sessions.start(request, obs), { code: 'too_many_requests' });
+  const { sessions, admitted } = await start(t, { limited: true });
+  for (let offers = 0; offers < 6; offers += 1) await sessions.start(admitted, obs);
+  await assert.rejects(sessions.start(admitted, obs), { code: 'too_many_requests' });
   sessions.close();
 });
 
 test('an ICE restart gets new credentials and a new ETag; candidates change nothing', async (t) => {
-  const { sessions } = await start(t);
-  const { location, etag } = await sessions.start(request, obs);
+  const { sessions, admitted, alice } = await start(t);
+  const { location, etag } = await sessions.start(admitted, obs);
   const id = location.split('/').at(-1) ?? '';
-  const known = 'a=ice-ufrag:Yn6B\r\na=ice-pwd:uDYUoAhvMh+6bAZ4bLPf7H\r\n';
-  assert.equal(await sessions.updateIce(request, id, known, etag), null);
-  await assert.rejects(sessions.updateIce(request, id, known, undefined), { code: 'precondition_required' });
-  const restart = await sessions.updateIce(request, id, known.replace('Yn6B', 'Next'), '"*"');
+  assert.equal(await sessions.updateIce(alice, id, known, etag), null);
+  await assert.rejects(sessions.updateIce(alice, id, known, undefined), { code: 'precondition_required' });
+  const restart = await sessions.updateIce(alice, id, fresh, '"*"');
   assert.equal(restart?.etag, '"second"');
   assert.match(restart.fragment, /^m=audio 9 UDP\/TLS\/RTP\/SAVPF 0\r\na=mid:0\r\na=ice-ufrag:second\r$/m);
-  await assert.rejects(sessions.updateIce(request, id, known, etag), { code: 'precondition_failed' });
+  await assert.rejects(sessions.updateIce(alice, id, known, etag), { code: 'precondition_failed' });
   sessions.close();
 });
