@@ -23,6 +23,7 @@ export const aptPackages = /** @type {const} */ ({
   ],
   fuzz: ['clang', 'libclang-rt-dev'],
   media: ['ffmpeg'],
+  signers: ['python3-jwt'],
   sip: ['kamailio', 'kamailio-tls-modules', 'sip-tester', 'openssl'],
   relay: ['coturn'],
   browser: ['chromium', 'chromium-headless-shell', 'ffmpeg', 'coturn'],

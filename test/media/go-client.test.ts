@@ -1,4 +1,4 @@
-// A Go client written from docs/reference/protocol.md alone: two instances exchange media through a node.
+// Programs in other languages: a Go client written from docs/reference/protocol.md alone, and the documented signers of access tokens.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -7,10 +7,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
-import { goClient } from '../../tools/test-runner/go-programs.mjs';
+import { goAccessToken, goClient } from '../../tools/test-runner/go-programs.mjs';
+import { accessKey, accessKeysText } from '../kit/access-tokens.ts';
 import type { ApiClient } from '../kit/answers/api-client.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { startReceiver } from '../kit/network/webhook-receiver.ts';
 import { OtlpReceiver } from '../kit/otlp-receiver.ts';
+import { runCommand } from '../kit/processes/command.ts';
+import { docCode } from '../kit/processes/doc-commands.ts';
 import { examples } from '../kit/processes/example.ts';
 import { type StartedNode, startNode } from '../kit/processes/start-node.ts';
 
@@ -69,6 +73,26 @@ test('the Go client has at most 400 lines', () => {
   const sources = readdirSync(folder).filter((name) => name.endsWith('.go'));
   const lines = sources.reduce((sum, name) => sum + readFileSync(join(folder, name), 'utf8').split('\n').length - 1, 0);
   assert.ok(sources.length > 0 && lines <= 400, `${lines} lines`);
+});
+
+test('access tokens that the documented code in Go and Python signs create a room and join it', async (t) => {
+  const page = 'docs/how-to/access-tokens.md';
+  // The program that runs is the one of the page.
+  const go = readFileSync(join(examples, 'go-access-token/main.go'), 'utf8');
+  assert.ok(go.includes(docCode(page, 'go').replace(/^(?=.)/gm, '\t')), go);
+  const python = `${docCode(page, 'python')}\nprint(token)`;
+  const node = await startNode(t, { SVC_ACCESS_KEYS: accessKeysText });
+  const env = { ...process.env, ACCESS_SECRET: accessKey.secret };
+  // Debian installs PyJWT for its own Python.
+  for (const signer of [[goAccessToken], ['/usr/bin/python3', '-c', python]]) {
+    const { stdout } = await runCommand(signer, { env });
+    const socket = await PeerSocket.open(node.peerSocketUrl);
+    t.after(() => socket.cut());
+    const { ok, data, error } = await socket.request('authenticate', { accessToken: stdout.trim() });
+    assert.deepEqual([ok, data?.roomId, data?.peerId], [true, 'lesson', 'ada'], JSON.stringify(error));
+  }
+  const [ada] = (await node.api.get('/room/lesson')).body.data.peers;
+  assert.deepEqual([ada.status, ada.metadata], ['connected', { name: 'Ada' }]);
 });
 
 async function startClient(t: TestContext, node: StartedNode, api: ApiClient, say: string) {

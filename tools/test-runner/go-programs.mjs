@@ -16,13 +16,14 @@ const programOf = (name) => join(nodeModules, `.mediarooms-${name}`);
 /** The programs. */
 export const goClient = programOf('go-client');
 export const goWhip = programOf('go-whip');
+export const goAccessToken = programOf('go-access-token');
 
 /**
  * Builds the programs that are missing or outdated.
  * @throws {SetupError}
  */
 export async function ensureGoPrograms() {
-  for (const name of ['go-client', 'go-whip']) await ensureGoProgram(name);
+  for (const name of ['go-client', 'go-whip', 'go-access-token']) await ensureGoProgram(name);
 }
 
 /** @param {string} name */

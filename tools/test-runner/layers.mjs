@@ -57,7 +57,7 @@ export const layers = [
   {
     name: 'media',
     worker: true,
-    packages: [...aptPackages.metrics, ...aptPackages.media, ...aptPackages.sip],
+    packages: [...aptPackages.metrics, ...aptPackages.media, ...aptPackages.sip, ...aptPackages.signers],
     programs: ['versitygw'],
     goPrograms: ['go-client', 'whip'],
     // Media runs in real time: each file waits most of the time.

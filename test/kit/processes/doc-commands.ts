@@ -1,4 +1,4 @@
-// Documented commands: reads the `sh` blocks of README and docs, one command each, with continued lines joined.
+// Documented commands: reads the `sh` blocks of README and docs, one command each, with continued lines joined, and code of other languages.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runCommand } from './command.ts';
@@ -12,6 +12,14 @@ export function docCommands(page: string, section?: string): string[] {
   const blocks = [...part.matchAll(/^( *)```sh\n(.*?)^ *```/gms)].map(([, , block = '']) => block);
   const lines = blocks.flatMap((block) => block.replaceAll(/\\\n\s*/g, '').split('\n'));
   return lines.map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('#'));
+}
+
+/** The first block of a language in a page. */
+export function docCode(page: string, language: string): string {
+  const text = readFileSync(join(root, page), 'utf8');
+  const [, code] = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'ms').exec(text) ?? [];
+  if (code === undefined) throw new Error(`${page} has no code in ${language}`);
+  return code;
 }
 
 /** Runs one command in a shell. @returns its output. Rejects if it fails or takes longer than two and a half minutes */
