@@ -1,5 +1,6 @@
 // Component process: forks a sandboxed process, exchanges messages, monitors it and guarantees its end.
 import { type ChildProcess, fork } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { getCompileCacheDir } from 'node:module';
 import { setPriority } from 'node:os';
 import { dirname, extname, join } from 'node:path';
@@ -163,12 +164,7 @@ export class ComponentProcess<Command extends object, Report> {
       onMeasure: (bytes) => this.#growth.check(bytes, this.#marks.read()),
       onTooMuch: (alone) => this.#kill(alone ? tooMuchMemory : tooMuchTogether),
     });
-    try {
-      // Threads that it creates later inherit the value of its first thread (sched(7)).
-      setPriority(pid, niceness);
-    } catch {
-      // It has already ended.
-    }
+    setNiceness(pid, niceness);
   }
 
   #watch(silence = this.#options.silence ?? defaultSilence): void {
@@ -208,4 +204,14 @@ function permissionsOf(
     ...[...programs, dirname(module), ...reads, ...written].map((path) => `--allow-fs-read=${path}`),
     ...written.map((path) => `--allow-fs-write=${path}`),
   ];
+}
+
+/** First that of its first thread, because threads that it creates later inherit it (sched(7)); on a busy computer it already has others. */
+function setNiceness(pid: number, niceness: number): void {
+  try {
+    setPriority(pid, niceness);
+    for (const thread of readdirSync(`/proc/${pid}/task`)) setPriority(Number(thread), niceness);
+  } catch {
+    // It has already ended.
+  }
 }
