@@ -1,4 +1,5 @@
 // Front of TURN over TLS behind proxies: supervises the thread that reads PROXY protocol headers, because coturn reads none before TLS.
+import { extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Log } from '../../common/log.ts';
 import { Timer } from '../../common/timer.ts';
@@ -18,6 +19,8 @@ export type FrontMessage = { listening: true } | { failed: string } | { rejected
 
 /** A company with 256 participants behind one address, each with a connection to send and one to receive. */
 export const frontLimits = { maxConnections: 8192, maxPerNetwork: 512, headerTimeoutMs: 10_000 };
+/** Compiled in an image. */
+const thread = join(import.meta.dirname, `front-thread${extname(import.meta.filename)}`);
 const restartDelay = 1_000;
 const reportInterval = 10_000;
 
@@ -58,7 +61,7 @@ export class TurnFront {
 
   async #run(): Promise<void> {
     const { host, port } = this.#options.listen;
-    const worker = new Worker(new URL('./front-thread.ts', import.meta.url), { workerData: this.#options });
+    const worker = new Worker(thread, { workerData: this.#options });
     this.#worker = worker;
     const listening = Promise.withResolvers<void>();
     worker.on('message', (message: FrontMessage) => {
