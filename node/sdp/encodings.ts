@@ -19,9 +19,11 @@ const namedLayers = [
   ['low', 'medium', 'high'],
 ];
 
-/** The encodings from the smallest to the largest; empty if the section names neither RIDs nor SSRCs. @throws ServiceError `offer_rejected` */
-export function readEncodings(section: MediaDescription, mid: string): Encoding[] {
-  const rids = sentRids(section, mid);
+/**
+ * The encodings from the smallest to the largest; empty if the section names neither RIDs nor SSRCs. `rids`: its sentRids().
+ * @throws ServiceError `offer_rejected`
+ */
+export function readEncodings(section: MediaDescription, mid: string, rids: readonly string[]): Encoding[] {
   if (rids.length > maxEncodings) throw offerRejected(`Section ${mid} has more than ${maxEncodings} encodings`);
   if (rids.length > 0) return sizeOrder(rids, section).map((rid) => ({ rid, ...(rids.length > 1 && { scalabilityMode: layered }) }));
   return ssrcEncodings(section, mid);

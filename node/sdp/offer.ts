@@ -103,14 +103,17 @@ function readSection(section: MediaDescription, index: number, description: Sess
   if (kind !== 'audio' && kind !== 'video') throw offerRejected(`Section ${mid} is neither audio nor video`);
   if (!/^(?:(?:UDP|TCP)\/TLS\/)?RTP\/SAVPF?$/.test(protocol)) throw offerRejected(`Section ${mid} does not use encrypted RTP`);
   const rejected = section.port === 0 && section.bundleOnly === undefined;
+  const codecs = readCodecs(section, kind);
+  const extensions = readExtensions(section, mid);
+  const rids = sentRids(section, mid);
   return {
     kind,
     mid,
     direction: rejected ? 'inactive' : (section.direction ?? description.direction ?? 'sendrecv'),
-    codecs: readCodecs(section, kind),
-    extensions: readExtensions(section, mid),
-    encodings: readEncodings(section, mid),
-    rids: sentRids(section, mid),
+    codecs,
+    extensions,
+    encodings: readEncodings(section, mid, rids),
+    rids,
     cname: cnameOf(section),
   };
 }

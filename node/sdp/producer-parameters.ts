@@ -16,9 +16,9 @@ const helpers = new Set(['rtx', 'red', 'ulpfec', 'flexfec-03', 'flexfec', 'telep
 export function producerParameters(section: MediaSection, capabilities: RtpCapabilities): RtpParameters {
   const { mid, kind, codecs, cname, rids } = section;
   const supported = (capabilities.codecs ?? []).filter((each) => each.mimeType.toLowerCase().startsWith(`${kind}/`));
-  const codec = codecs.find((each) => !isRtx(each) && supported.some((capability) => isSupportedBy(each, capability)));
+  const capabilityOf = (each: Codec) => supported.find((capability) => isSupportedBy(each, capability));
+  const codec = codecs.find((each) => !isRtx(each) && capabilityOf(each));
   if (!codec) throw offerRejected(`Section ${mid} offers ${offered(codecs)}; this room forwards ${namesOf(supported)}`);
-  const capability = supported.find((each) => isSupportedBy(codec, each));
   const rtx = codecs.find((each) => isRtx(each) && each.parameters.apt === codec.payloadType);
   const headerExtensions = section.extensions.filter(({ uri }) =>
     capabilities.headerExtensions?.some(
@@ -34,7 +34,7 @@ export function producerParameters(section: MediaSection, capabilities: RtpCapab
   if (kind === 'audio' && encodings.length > 1) throw offerRejected(`Section ${mid} has several encodings of audio`);
   return {
     ...(has(midExtension) && { mid }),
-    codecs: [withFeedback(codec, capability?.rtcpFeedback), ...(rtx ? [withFeedback(rtx, [])] : [])],
+    codecs: [withFeedback(codec, capabilityOf(codec)?.rtcpFeedback), ...(rtx ? [withFeedback(rtx, [])] : [])],
     headerExtensions,
     encodings,
     rtcp: { ...(cname !== undefined && { cname }), reducedSize: true },
