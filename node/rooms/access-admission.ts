@@ -34,12 +34,14 @@ export class AccessAdmission {
   }
 
   /**
-   * Resolves when a node has the room; call it if none has. `incarnation`: the room incarnation that the client was in.
-   * @throws ServiceError `room_not_found` and others
+   * Resolves when a node has the room; call it if none has. `forwarded`: another node asked this one for the room, so this one does not
+   * create it: nodes that disagree about the owner would create it again. `incarnation`: the room incarnation that the client was in.
+   * @throws ServiceError `room_not_found`, `unavailable` and others
    */
-  async openRoom(access: Access, incarnation?: string): Promise<void> {
+  async openRoom(access: Access, { forwarded, incarnation }: { forwarded: boolean; incarnation?: string | undefined }): Promise<void> {
     const { rooms, openRoom, discovering } = this.#options;
     const { roomId, identity, room } = access;
+    if (forwarded && room) throw new ServiceError('unavailable', `Room ${roomId} is no longer on this node`);
     this.#checkRevoked(access);
     if (discovering())
       throw new ServiceError('unavailable', `Room ${roomId} is not known yet: this node is still discovering other nodes`, {

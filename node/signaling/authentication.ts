@@ -60,9 +60,7 @@ export class Authentication {
     if (!access.isLocal(rights)) {
       const proxied = await this.#proxy(first, roomId);
       if (proxied || !socket.open) return proxied;
-      // The room ended while its node was asked for it, which might create it on a third node.
-      if (clientAddress.forwarded && rights.room) throw new ServiceError('unavailable', `Room ${roomId} is no longer on this node`);
-      await access.openRoom(rights, data.incarnation);
+      await access.openRoom(rights, { forwarded: clientAddress.forwarded, incarnation: data.incarnation });
       const created = access.isLocal(rights) ? undefined : await this.#proxy(first, roomId);
       if (created) return created;
     }

@@ -25,20 +25,18 @@ export class WhipAdmission {
   }
 
   /**
-   * The peer for an offer. An access token creates its peer, and its room if no node has it: `mayOpen` is true at the first node that
-   * handles the request, so that nodes which disagree about the owner of a room do not create it again.
+   * The peer for an offer. An access token creates its peer, and its room if no node has it. `forwarded`: another node sent the request.
    * @returns undefined if another node has the room now
    * @throws ServiceError `invalid_token`, `forbidden`, `room_not_found`, `room_ended`, `peer_not_found`, `room_full`, `unavailable` and others
    */
-  async enter(request: WhipRequest, mayOpen: boolean): Promise<Admitted | undefined> {
+  async enter(request: WhipRequest, forwarded: boolean): Promise<Admitted | undefined> {
     const { access } = this.#options;
     const rights = await this.#verify(request);
     if ('peerId' in rights) return { peer: this.#peerOf(rights), takeover: false };
     if (rights.permissions.publish.length === 0)
       throw new ServiceError('forbidden', 'The access token does not permit publishing (canPublish, hidden)');
     if (!access.isLocal(rights)) {
-      if (!mayOpen && rights.room) throw new ServiceError('unavailable', `Room ${rights.roomId} is no longer on this node`);
-      await access.openRoom(rights);
+      await access.openRoom(rights, { forwarded });
       if (!access.isLocal(rights)) return undefined;
     }
     return { peer: access.enter(rights), takeover: true };

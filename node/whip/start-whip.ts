@@ -52,7 +52,7 @@ function whipHandlers(admission: WhipAdmission, sessions: WhipSessions, operatio
   };
   return {
     startWhip: async (input, { request }) => {
-      const admitted = await admission.enter(requestOf(input), request !== undefined);
+      const admitted = await admission.enter(requestOf(input), request === undefined);
       return admitted ? sessions.start(admitted, input.body) : operations.run(table.startWhip, input);
     },
     updateWhip: async (input) => {

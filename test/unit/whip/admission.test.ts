@@ -23,7 +23,7 @@ function start({ createdHere = true } = {}) {
   });
   const admission = new WhipAdmission({ rooms, tokens: keys, access });
   const sign = (init: AccessTokenInit = {}) => signAccessToken({ room: 'r', ...init });
-  const enter = async (init?: AccessTokenInit, mayOpen = true) => admission.enter({ roomId: 'r', token: await sign(init) }, mayOpen);
+  const enter = async (init?: AccessTokenInit, forwarded = false) => admission.enter({ roomId: 'r', token: await sign(init) }, forwarded);
   return { rooms, admission, opened, sign, enter };
 }
 const creates = { roomCreate: true };
@@ -33,12 +33,12 @@ test('a peer token admits to its peer, which it neither creates nor takes over',
   const { rooms, admission } = start();
   await rooms.createRoom({ roomId: 'r' });
   const { token, peer } = await rooms.addPeer('r', { type: 'webrtc', peerId: 'alice' });
-  assert.deepEqual(await admission.enter({ roomId: 'r', token }, true), { peer, takeover: false });
+  assert.deepEqual(await admission.enter({ roomId: 'r', token }, false), { peer, takeover: false });
   assert.equal(await admission.find({ roomId: 'r', token }), peer);
   await assert.rejects(admission.find({ roomId: 's', token }), { code: 'forbidden', message: 'This token is for another room' });
   await assert.rejects(admission.find({ roomId: 'r', token: `${token}x` }), { code: 'invalid_token', message: 'Invalid token' });
   peer.remove('removed');
-  await assert.rejects(admission.enter({ roomId: 'r', token }, true), { code: 'peer_not_found' });
+  await assert.rejects(admission.enter({ roomId: 'r', token }, false), { code: 'peer_not_found' });
 });
 
 test('an access token creates its room and its peer, with the profile and the permissions of its claims', async () => {
@@ -55,8 +55,8 @@ test('an access token creates its room and its peer, with the profile and the pe
 test('a room that was created on another node is entered there, and never created by the second node of a request', async () => {
   const { enter, opened } = start({ createdHere: false });
   assert.equal(await enter({ video: creates }), undefined);
-  await assert.rejects(enter({ video: creates }, false), { code: 'unavailable', message: 'Room r is no longer on this node' });
-  await assert.rejects(enter({}, false), { code: 'room_not_found', message: 'Room r does not exist' });
+  await assert.rejects(enter({ video: creates }, true), { code: 'unavailable', message: 'Room r is no longer on this node' });
+  await assert.rejects(enter({}, true), { code: 'room_not_found', message: 'Room r does not exist' });
   assert.equal(opened.length, 1);
 });
 
@@ -66,7 +66,7 @@ test('an access token that does not admit is rejected with one message, and crea
   await assert.rejects(enter({ video: { ...creates, canPublish: false } }), notPermitted);
   await assert.rejects(enter({ video: { ...creates, hidden: true } }), notPermitted);
   await assert.rejects(enter({ video: creates, now: 0 }), { code: 'invalid_token', message: 'The access token has expired' });
-  const other = admission.enter({ roomId: 'other', token: await sign({ video: creates }) }, true);
+  const other = admission.enter({ roomId: 'other', token: await sign({ video: creates }) }, false);
   await assert.rejects(other, { code: 'forbidden', message: 'This token is for another room' });
   await assert.rejects(enter({}), { code: 'room_not_found', message: 'Room r does not exist' });
   assert.equal(rooms.size, 0);
@@ -83,7 +83,7 @@ test('a request about a session never creates the peer of its access token, and 
   rooms.room('r').peers.delete(admitted?.peer.id ?? '');
   const message = 'The access token is revoked: its peer was removed after it was issued';
   await assert.rejects(admission.find(request), { code: 'invalid_token', message });
-  await assert.rejects(admission.enter(request, true), { code: 'invalid_token', message });
+  await assert.rejects(admission.enter(request, false), { code: 'invalid_token', message });
   rooms.room('r').close('deleted');
   await assert.rejects(enter({ video: creates, now }), {
     code: 'invalid_token',
