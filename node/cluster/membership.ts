@@ -28,12 +28,12 @@ const helloSchema = z.object({
   state: nodeStateSchema,
   /** Nodes of 0.7 do not send it. */
   rpc: z.int().min(1).default(1),
-  /** `connected`: ids of connected peers. Nodes of 0.7.0 do not send it. */
   /** Deleted rooms: access tokens that were issued before are not valid any more. Nodes of 0.7 do not send it. */
   deleted: z
     .array(z.object({ name: z.string().max(128), at: z.number() }))
     .max(100_000)
     .default([]),
+  /** `connected`: ids of connected peers. Nodes of 0.7.0 do not send it. */
   rooms: z.array(entrySchema.extend({ connected: z.array(z.string().max(128)).max(100_000).default([]) })).max(1_000_000),
 });
 const changeSchema = z.object({

@@ -34,7 +34,7 @@ export function operationsOf(document: OpenApiDocument): Operation[] {
         tag: (operation.tags as string[])[0] ?? '',
         summary: operation.summary as string,
         description: operation.description as string | undefined,
-        token: tokenOf(operation.security as object[]),
+        token: tokenOf(operation.security),
         parameters: (operation.parameters ?? []) as Parameter[],
         body: body && bodyOf(body),
         responses: operation.responses,
@@ -48,7 +48,7 @@ function bodyOf({ required, content }: { required: boolean; content: Record<stri
   return { schema, required, type };
 }
 
-function tokenOf([security]: object[]): Operation['token'] {
+function tokenOf([security]: OpenApiOperation['security']): Operation['token'] {
   if (!security) return 'none';
   return 'peerToken' in security ? 'peer' : 'api';
 }

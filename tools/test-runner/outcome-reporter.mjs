@@ -35,8 +35,9 @@ async function* outcomeReporter(source) {
     const isEnd = data.file !== undefined && basename(data.file) === 'test-batch.mjs';
     // A test that failed only because of a subtest is not reported twice.
     if (type === 'test:fail' && data.details?.error?.failureType !== 'subtestsFailed') {
-      failures.push(failure(data));
-      current.failures.push(failure(data));
+      const text = failure(data);
+      failures.push(text);
+      current.failures.push(text);
     }
     if (type === 'test:fail' || (type === 'test:pass' && !isEnd)) count(current, type, data);
     if (isEnd && (type === 'test:fail' || type === 'test:pass')) {
