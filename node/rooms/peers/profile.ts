@@ -18,92 +18,106 @@ export type PeerProfileListener = {
 };
 
 export class PeerProfile {
-  readonly #listener: PeerProfileListener;
-  readonly #shownMetadata = new Paced<Metadata | null>((metadata) => this.#showMetadata(metadata, 'publisher'));
-  readonly #shownAttributes = new Paced<Attributes>((attributes) => this.#showAttributes(attributes, 'publisher'));
+  readonly #metadata: Shown<Metadata | null>;
+  readonly #attributes: Shown<Attributes>;
   /** Attributes that the backend set: the peer cannot change them. */
   readonly #fixed: Set<string>;
-  #metadata: Metadata | null;
-  #attributes: Attributes;
-  /** With changes that other peers get at the end of the second. */
-  readonly #latest: PeerProfileInit;
 
   constructor({ metadata, attributes }: PeerProfileInit, listener: PeerProfileListener) {
-    this.#metadata = metadata;
-    this.#attributes = attributes;
-    this.#latest = { metadata, attributes };
+    this.#metadata = new Shown(metadata, listener.metadataChanged);
+    this.#attributes = new Shown(attributes, listener.attributesChanged);
     this.#fixed = new Set(Object.keys(attributes));
-    this.#listener = listener;
   }
 
   get metadata(): Metadata | null {
-    return this.#metadata;
+    return this.#metadata.value;
   }
 
   get attributes(): Attributes {
-    return this.#attributes;
+    return this.#attributes.value;
   }
 
   /** Display name: `name` of its metadata, or null. */
   get name(): string | null {
-    const { name } = namedPart(this.#metadata);
+    const { name } = namedPart(this.metadata);
     return typeof name === 'string' && name.trim() !== '' ? name.trim() : null;
   }
 
   /** By the peer. Others get a change at once, but at most one per second: of faster changes only the last, at the end of the second. */
   setMetadata(metadata: Metadata | null): void {
-    this.#latest.metadata = metadata;
-    this.#shownMetadata.set(metadata);
+    this.#metadata.set(metadata);
   }
 
   /** By the peer, paced like metadata. null deletes an attribute. @throws ServiceError `forbidden`, `too_large` */
   setAttributes(patch: AttributesPatch): void {
     const fixed = Object.keys(patch).find((name) => this.#fixed.has(name));
     if (fixed !== undefined) throw new ServiceError('forbidden', `The backend set the attribute ${fixed}; this peer cannot change it`);
-    this.#latest.attributes = merged(this.#latest.attributes, patch);
-    this.#shownAttributes.set(this.#latest.attributes);
+    this.#attributes.set(merged(this.#attributes.latest, patch));
   }
 
   /** By the backend, effective at once. @throws ServiceError `too_large` */
   update({ metadata, name, attributes = {} }: PeerProfilePatch): void {
-    const next = merged(this.#latest.attributes, attributes);
-    if (metadata !== undefined || name !== undefined)
-      this.#replaceMetadata(metadata === undefined ? this.#latest.metadata : metadata, name);
-    if (Object.keys(attributes).length > 0) this.#replaceAttributes(next, attributes);
+    const next = merged(this.#attributes.latest, attributes);
+    if (metadata !== undefined || name !== undefined) {
+      const given = metadata === undefined ? this.#metadata.latest : metadata;
+      this.#metadata.replace(name === undefined ? given : renamed(given, name));
+    }
+    const changed = Object.entries(attributes);
+    for (const [attribute, value] of changed) {
+      if (value === null) this.#fixed.delete(attribute);
+      else this.#fixed.add(attribute);
+    }
+    if (changed.length > 0) this.#attributes.replace(next);
   }
 
   stop(): void {
-    this.#shownMetadata.stop();
-    this.#shownAttributes.stop();
+    this.#metadata.stop();
+    this.#attributes.stop();
+  }
+}
+
+/** A value as other peers see it, and the latest one, which they get at the end of the second. */
+class Shown<Value> {
+  readonly #changed: (value: Value, by: ChangedBy) => void;
+  readonly #paced = new Paced<Value>((value) => this.#show(value, 'publisher'));
+  #value: Value;
+  #latest: Value;
+
+  constructor(value: Value, changed: (value: Value, by: ChangedBy) => void) {
+    this.#value = value;
+    this.#latest = value;
+    this.#changed = changed;
   }
 
-  #replaceMetadata(metadata: Metadata | null, name: string | null | undefined): void {
-    this.#latest.metadata = name === undefined ? metadata : renamed(metadata, name);
-    this.#shownMetadata.drop();
-    this.#showMetadata(this.#latest.metadata, 'server');
+  get value(): Value {
+    return this.#value;
   }
 
-  #replaceAttributes(next: Attributes, patch: AttributesPatch): void {
-    for (const [name, value] of Object.entries(patch)) {
-      if (value === null) this.#fixed.delete(name);
-      else this.#fixed.add(name);
-    }
-    this.#latest.attributes = next;
-    this.#shownAttributes.drop();
-    this.#showAttributes(next, 'server');
+  get latest(): Value {
+    return this.#latest;
   }
 
-  #showMetadata(metadata: Metadata | null, by: ChangedBy): boolean {
-    if (JSON.stringify(metadata) === JSON.stringify(this.#metadata)) return false;
-    this.#metadata = metadata;
-    this.#listener.metadataChanged(metadata, by);
-    return true;
+  /** By the peer. */
+  set(value: Value): void {
+    this.#latest = value;
+    this.#paced.set(value);
   }
 
-  #showAttributes(attributes: Attributes, by: ChangedBy): boolean {
-    if (JSON.stringify(attributes) === JSON.stringify(this.#attributes)) return false;
-    this.#attributes = attributes;
-    this.#listener.attributesChanged(attributes, by);
+  /** By the backend, at once. */
+  replace(value: Value): void {
+    this.#latest = value;
+    this.#paced.drop();
+    this.#show(value, 'server');
+  }
+
+  stop(): void {
+    this.#paced.stop();
+  }
+
+  #show(value: Value, by: ChangedBy): boolean {
+    if (JSON.stringify(value) === JSON.stringify(this.#value)) return false;
+    this.#value = value;
+    this.#changed(value, by);
     return true;
   }
 }
