@@ -1,14 +1,12 @@
 // LiveKit's server and the load generator of `npm run bench livekit`: built from Go modules that go.sum of test/bench/load pins.
 
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { sourcesStamp } from './builds.mjs';
+import { ensureGoProgram, goBuild } from './go-build.mjs';
 import { withLock } from './lock.mjs';
-import { lastError } from './packages.mjs';
-import { cacheDirectory, checkoutLock, nodeModules, root } from './paths.mjs';
-import { runWithRetry } from './retry.mjs';
-import { run, SetupError, step } from './steps.mjs';
+import { cacheDirectory, nodeModules, root } from './paths.mjs';
+import { SetupError, step } from './steps.mjs';
 
 const buildTimeoutMs = 1_800_000;
 const source = 'test/bench/load';
@@ -16,7 +14,6 @@ const module = join(root, source);
 const serverPackage = 'github.com/livekit/livekit-server';
 
 const load = join(nodeModules, '.mediarooms-bench-load');
-const loadStamp = `${load}-sources`;
 
 /**
  * @typedef {object} LiveKitPrograms
@@ -39,7 +36,7 @@ export async function ensureLiveKit() {
   const server = join(cacheDirectory(), 'livekit', name, 'livekit-server');
   // Another setup may be building it, which takes minutes.
   await withLock(join(cacheDirectory(), 'locks', `livekit-${name}`), () => ensureServer(server, version), { deadline: buildTimeoutMs });
-  await withLock(checkoutLock('bench-load'), ensureLoad);
+  await ensureLoad();
   return { server, load, version };
 }
 
@@ -62,34 +59,27 @@ async function ensureServer(server, version) {
   if (existsSync(server)) return;
   mkdirSync(dirname(server), { recursive: true });
   const unfinished = `${server}.new`;
-  await step(`building LiveKit ${version} from Go modules (once; about 5 minutes)`, () => build(`${serverPackage}/cmd/server`, unfinished));
+  await step(`building LiveKit ${version} from Go modules (once; about 5 minutes)`, () =>
+    goBuild(buildOf(`${serverPackage}/cmd/server`, unfinished)),
+  );
   renameSync(unfinished, server);
 }
 
 async function ensureLoad() {
-  const stamp = sourcesStamp(root, [source]);
-  if (existsSync(load) && existsSync(loadStamp) && readFileSync(loadStamp, 'utf8') === stamp) return;
-  await step(`building ${source}`, () => build('.', load));
-  writeFileSync(loadStamp, stamp);
+  await ensureGoProgram({ ...buildOf('.', load), lock: 'bench-load', text: `building ${source}` });
 }
 
 /**
+ * As in LiveKit's own image, and with the flags of tools/kubernetes/build.mjs: packages that both need are compiled once.
  * @param {string} what Go package
  * @param {string} output
+ * @returns {import('./go-build.mjs').GoBuild}
  */
-async function build(what, output) {
-  if ((await run('go', ['version'], { deadline: 20_000 })).code !== 0) {
-    throw new SetupError(`${source} requires Go 1.26 or newer, which is not on PATH.`, 'install Go (https://go.dev/dl)');
-  }
-  // As in LiveKit's own image, and with the flags of tools/kubernetes/build.mjs: packages that both need are compiled once.
-  const own = {
-    CGO_ENABLED: '0',
-    GOWORK: 'off',
-    GOGC: '400',
-    GOFLAGS: `-trimpath -buildvcs=false -mod=readonly ${process.env.GOFLAGS ?? ''}`,
+function buildOf(what, output) {
+  return {
+    ...{ source, what, output, goVersion: '1.26' },
+    flags: ['-gcflags=all=-dwarf=false', '-ldflags=-s -w'],
+    env: { GOGC: '400', GOFLAGS: `-trimpath -buildvcs=false -mod=readonly ${process.env.GOFLAGS ?? ''}` },
+    deadline: buildTimeoutMs,
   };
-  const args = ['build', '-gcflags=all=-dwarf=false', '-ldflags=-s -w', '-o', output, what];
-  const options = { cwd: module, env: { ...process.env, ...own }, deadline: buildTimeoutMs };
-  const { code, output: text } = await runWithRetry(() => run('go', args, options));
-  if (code !== 0) throw new SetupError(`${what} could not be built: ${lastError(text)}`, 'set GOPROXY to a reachable proxy');
 }
