@@ -5,7 +5,7 @@ import { ServiceError } from '../../api/errors.ts';
 import type { MediaEngine, PeerMedia, RoomMedia } from '../../node/rooms/interfaces.ts';
 import { eventually } from '../kit/eventually.ts';
 import { FakeMedia } from '../kit/fakes/fake-media.ts';
-import { dtlsParameters, engineFor, opusParameters, videoParameters } from '../media/kit.ts';
+import { dtlsParameters, engineFor, openRoom, opusParameters, videoParameters } from '../media/kit.ts';
 
 const engines: readonly (readonly [name: string, open: (t: TestContext) => Promise<MediaEngine>])[] = [
   ['FakeMedia', async () => new FakeMedia()],
@@ -16,10 +16,6 @@ const code =
   (...expected: string[]) =>
   (error: unknown) =>
     error instanceof ServiceError && expected.includes(error.code);
-
-function openRoom(engine: MediaEngine, roomId = 'r'): RoomMedia {
-  return engine.openRoom({ roomId, videoCodec: null, onCrashed: () => {}, onActiveSpeaker: () => {}, onAudioLevels: () => {} });
-}
 
 type Sides = { peer: PeerMedia; send: string; recv: string };
 

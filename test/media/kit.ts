@@ -3,7 +3,7 @@
 import type { TestContext } from 'node:test';
 import type { AudioLevel } from '../../api/socket/peer-events.ts';
 import { type MediaWorkerPool, type MediaWorkerPoolOptions, startMediaWorkerPool } from '../../node/media/worker/worker-pool.ts';
-import type { Layers, PeerMedia, RoomMedia, RoomMediaOptions, WireObject } from '../../node/rooms/interfaces.ts';
+import type { Layers, MediaEngine, PeerMedia, RoomMedia, RoomMediaOptions, WireObject } from '../../node/rooms/interfaces.ts';
 import { workerBin } from '../kit/processes/worker-bin.ts';
 import { silentLog } from '../kit/silent-log.ts';
 
@@ -29,9 +29,9 @@ export function engineOptions(options: Partial<MediaWorkerPoolOptions> = {}): Me
 
 export type Heard = { crashes: string[]; speakers: (string | null)[]; levels: AudioLevel[][] };
 
-export function openRoom(mediaWorkerPool: MediaWorkerPool, options: Partial<RoomMediaOptions> = {}): RoomMedia & { heard: Heard } {
+export function openRoom(engine: MediaEngine, options: Partial<RoomMediaOptions> = {}): RoomMedia & { heard: Heard } {
   const heard: Heard = { crashes: [], speakers: [], levels: [] };
-  const room = mediaWorkerPool.openRoom({
+  const room = engine.openRoom({
     roomId: 'room',
     videoCodec: null,
     onCrashed: (reason) => heard.crashes.push(reason),

@@ -65,13 +65,7 @@ for (const [name, open] of engines) {
   describe(name, () => {
     const arrange = async (t: TestContext) => {
       const engine = await open(t);
-      const room = engine.openRoom({
-        roomId: 'r',
-        videoCodec: null,
-        onCrashed: () => {},
-        onActiveSpeaker: () => {},
-        onAudioLevels: () => {},
-      });
+      const room = openRoom(engine);
       return { room, to: await udp(t), ...(await publish(t, room, opus)) };
     };
 

@@ -44,13 +44,7 @@ for (const [name, open] of engines) {
   describe(name, () => {
     const arrange = async (t: TestContext): Promise<{ room: RoomMedia; from: { ip: string; port: number } }> => {
       const engine = await open(t);
-      const room = engine.openRoom({
-        roomId: 'r',
-        videoCodec: null,
-        onCrashed: () => {},
-        onActiveSpeaker: () => {},
-        onAudioLevels: () => {},
-      });
+      const room = openRoom(engine);
       return { room, from: { ip: '127.0.0.1', port: (await udp(t)).address().port } };
     };
 
