@@ -8,8 +8,10 @@ import { aptPackages } from '../packages.mjs';
 import { root } from '../paths.mjs';
 import { Reach } from './reach.mjs';
 
-/** Parts of the kit that create network devices. */
-const networkKits = ['network/network-namespace.ts', 'kube/cluster/cluster.ts'].map((part) => join(root, 'test', 'kit', part));
+/** Parts of the kit that create network devices, and that which starts nodes as a user does: each serves EPMD at its fixed port. */
+const networkKits = ['network/network-namespace.ts', 'kube/cluster/cluster.ts', 'processes/node-process.ts'].map((part) =>
+  join(root, 'test', 'kit', part),
+);
 /**
  * Matches tests that need fixed ports. Cluster nodes share the EPMD of a network, and its owner takes all names with it when it exits; nodes
  * with the environment of a pod have its ports, which another node on this computer may use; and a media worker that is killed needs its own
@@ -43,7 +45,7 @@ export const layers = [
   {
     name: 'unit',
     packages: [],
-    cores: 0.32,
+    cores: 0.24,
     batch: {
       files: 20,
       timeout: 300_000,
@@ -195,7 +197,7 @@ export function nameOf(layer, file) {
  * @property {string} file absolute path
  * @property {Layer} layer
  * @property {number} cores cores that it keeps busy on average
- * @property {boolean} [ownNetwork] true if it creates network devices or needs fixed ports
+ * @property {boolean} [ownNetwork] true if it creates network devices, starts node processes or needs fixed ports
  * @property {readonly TestJob[]} [batch] files that run one after the other in one process
  */
 
@@ -210,8 +212,8 @@ export function jobsOf(plan) {
     files.map((file) => {
       const own = nameOf(layer, file);
       const reached = reach.of(file);
-      const makesDevices = networkKits.some((kit) => reached.has(kit));
-      const ownNetwork = layer.name === 'cluster' || makesDevices || reach.mentions(file, join(root, 'test'), needsFixedPorts);
+      const needsNetwork = networkKits.some((kit) => reached.has(kit));
+      const ownNetwork = layer.name === 'cluster' || needsNetwork || reach.mentions(file, join(root, 'test'), needsFixedPorts);
       return { name: `${layer.name}/${own}`, file, layer, cores: layer.heavy?.[own] ?? layer.light?.[own] ?? layer.cores, ownNetwork };
     }),
   );

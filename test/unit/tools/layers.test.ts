@@ -42,7 +42,7 @@ test('heavy files start first, then slow ones, and the layer of the shortest fil
   assert.deepEqual([jobs[turn('media/leaks')]?.cores, jobs[turn('media/churn')]?.cores], [media.heavy?.leaks, media.cores]);
 });
 
-test('files that create network devices or cluster nodes, or kill media workers, run in a separate network', () => {
+test('files that create network devices, node processes or cluster nodes, or kill media workers, run in a separate network', () => {
   const plan = [...layers, endToEnd].map((layer) => ({ layer, files: testFiles(join(tests, layer.name), []) }));
   const own = new Map(jobsOf(plan).map(({ name, ownNetwork }) => [name, ownNetwork]));
   const names = [
@@ -56,11 +56,12 @@ test('files that create network devices or cluster nodes, or kill media workers,
     'media/worker-pool',
     'hostile/workers',
     'media/churn',
+    'media/probator',
     'unit/media/worker/free-ports',
   ];
   assert.deepEqual(
     names.map((name) => own.get(name)),
-    [true, true, true, true, true, true, true, true, true, false, false],
+    [true, true, true, true, true, true, true, true, true, true, false, false],
   );
 });
 
