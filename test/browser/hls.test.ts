@@ -22,6 +22,8 @@ const watching = 30_000;
 const latencyGoal = 1500;
 const latencyBound = 5 * latencyGoal;
 const offsetBound = 80;
+/** Seconds of media in the buffer of a player that prove that the stream is in time: a browser without a core shows it late. */
+const enoughBuffer = 0.2;
 
 /** Publishes a time code on a background of this color; every two seconds it flashes white and beeps for 100 ms. */
 async function publishCode(peer: PagePeer, colour: Colour): Promise<void> {
@@ -129,11 +131,12 @@ test('hls.js plays a composed room with low latency, without stalls and with cor
     const { watched, seen, seconds, shown } = await watchStream(fixture, api, await browser.newPage(pageUrl), `http://${url}`, machine);
     const latency = median(watched.latencies);
     t.diagnostic(
-      `latency ${latency} ms (goal ${latencyGoal}; the least ${Math.min(...watched.latencies)}), ${shown.toFixed(1)} s of ${seconds.toFixed(1)} s shown, longest pause ${Math.round(watched.maxPause)} ms; a thread waited ${seen.waited} ms, no core was free for ${seen.full} ms`,
+      `latency ${latency} ms (goal ${latencyGoal}; the least ${Math.min(...watched.latencies)}), ${shown.toFixed(1)} s of ${seconds.toFixed(1)} s shown, longest pause ${Math.round(watched.maxPause)} ms, minimum buffer ${watched.minBuffer.toFixed(2)} s; a thread waited ${seen.waited} ms, no core was free for ${seen.full} ms`,
     );
     const late = watched.errors.filter(isLate);
     assert.deepEqual(watched.errors, late);
-    const good = late.length === 0 && Math.abs(shown - seconds) < 2 && latency < latencyBound;
+    const flows = Math.abs(shown - seconds) < 2 || watched.minBuffer > enoughBuffer;
+    const good = late.length === 0 && flows && latency < latencyBound;
     if (!good && !couldCarry(seen)) {
       if (viewer < viewers) continue;
       // Such a machine can only prove that playback continues.
@@ -142,7 +145,7 @@ test('hls.js plays a composed room with low latency, without stalls and with cor
       break;
     }
     assert.deepEqual([watched.stalls, late], [0, []]);
-    assert.ok(Math.abs(shown - seconds) < 2, `${shown} s of ${seconds} s were shown`);
+    assert.ok(flows, `${shown} s of ${seconds} s were shown; minimum buffer: ${watched.minBuffer} s`);
     assert.ok(latency < latencyBound, `${latency} ms`);
     break;
   }

@@ -6,6 +6,8 @@ export type Watched = {
   /** Seconds of the stream that were shown, and milliseconds of the longest pause between two frames. */
   shown: number;
   maxPause: number;
+  /** Minimum seconds of media in the buffer when a frame was shown. */
+  minBuffer: number;
   stalls: number;
   errors: string[];
   /** Milliseconds from the time code in the frame to its display. */
@@ -19,6 +21,7 @@ class Viewer {
   readonly #canvas = document.createElement('canvas');
   #latencies: number[] = [];
   #maxPause = 0;
+  #minBuffer = Number.POSITIVE_INFINITY;
   #stalls = 0;
   #analyser: AnalyserNode | undefined;
 
@@ -44,6 +47,7 @@ class Viewer {
   begin(): void {
     this.#latencies = [];
     this.#maxPause = 0;
+    this.#minBuffer = Number.POSITIVE_INFINITY;
     this.#stalls = 0;
     this.#errors.length = 0;
   }
@@ -53,6 +57,7 @@ class Viewer {
     return {
       shown: currentTime,
       maxPause: this.#maxPause,
+      minBuffer: this.#minBuffer,
       stalls: this.#stalls,
       errors: [...this.#errors],
       latencies: [...this.#latencies],
@@ -80,6 +85,8 @@ class Viewer {
     const step = (now: number) => {
       if (last !== undefined) this.#maxPause = Math.max(this.#maxPause, now - last);
       last = now;
+      const { buffered, currentTime } = this.video;
+      if (buffered.length > 0) this.#minBuffer = Math.min(this.#minBuffer, buffered.end(buffered.length - 1) - currentTime);
       const code = readCode(this.#pixels(), this.video.videoWidth, this.video.videoHeight);
       if (code !== undefined) this.#latencies.push(codeSteps(code, Date.now()));
       this.video.requestVideoFrameCallback(step);
