@@ -9,7 +9,7 @@ import { type OperatorProcess, startOperator } from '../kit/kube/operator-proces
 import { type KubeJson, room } from '../kit/kube/read-objects.ts';
 import { seededRandom } from '../kit/seeded-random.ts';
 
-const kills = 30;
+const kills = 20;
 const seed = Number(process.env.TEST_SEED ?? 4711);
 const random = seededRandom(seed);
 /** A random integer below `count`. */
@@ -118,8 +118,8 @@ test(`after ${kills} kills of the leading operator at random times each declared
   for (let kill = 1; kill <= kills; kill += 1) {
     const victim = await working();
     // Pods are created and drained in the meantime too.
-    if (kill === 8) await fixture.server.apply(smallCluster('media', { replicas: 3 }));
-    if (kill === 18) await fixture.server.apply(smallCluster('media', { replicas: 2 }));
+    if (kill === 6) await fixture.server.apply(smallCluster('media', { replicas: 3 }));
+    if (kill === 13) await fixture.server.apply(smallCluster('media', { replicas: 2 }));
     const changes = Array.from({ length: 1 + any(4) }, () => any(600));
     const changing = Promise.all(changes.map((delay) => sleep(delay).then(changeSomething)));
     await sleep(any(800));
