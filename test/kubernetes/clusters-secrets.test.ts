@@ -1,4 +1,4 @@
-// TLS between the nodes of a MediaCluster: CA of the operator, mounted without its key, renewed while the nodes run.
+// Secrets of a MediaCluster that its nodes share: certificates, renewed while the nodes run, and the cookie, changed when no node runs.
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { after, test } from 'node:test';
@@ -24,6 +24,11 @@ async function meet(user: MediaClusterUser, pods: readonly ClusterPod[]): Promis
     const counts = await Promise.all(apis.map(async (api) => (await api.get('/health')).body.data?.distribution.nodesInCluster));
     return counts.every((count) => count === pods.length);
   });
+}
+
+async function cookieOf(user: MediaClusterUser, secret: string): Promise<string> {
+  const { data } = await user.get<{ data: Record<string, string> }>('secrets', secret);
+  return Buffer.from(data.cookie ?? '', 'base64').toString();
 }
 
 test('nodes connect with certificates of the operator, before and after a renewal of the CA at runtime', async () => {
@@ -82,4 +87,28 @@ test('a foreign certificate Secret is not changed, and the operator creates one 
   await user.kubectl('delete', 'secret', 'c-certificates');
   await user.until('the operator creates one', async () => (await user.names('secrets')).includes('c-certificates'));
   assert.equal(authoritiesIn(await secret(user)).length, 1);
+});
+
+test('a changed cookie is reported, and a new node joins the running one with the cookie of before', async () => {
+  const user = await MediaClusterUser.make(server, 'cookies', { replicas: 1, drain });
+  const [pod] = await user.settled('c-0');
+  const before = await cookieOf(user, 'c-config');
+  assert.equal(before, await cookieOf(user, 'c-cookie'));
+  assert.ok(!JSON.stringify(pod?.spec.containers[0]?.env).includes('secretKeyRef'), 'a variable with a secret');
+  await user.kubectl('patch', 'secret', 'c-cookie', '--type=merge', '-p', '{"stringData":{"cookie":"the-next-cookie"}}');
+  await user.until('the change is reported', async () => (await user.condition('Degraded')).reason === 'CookieChanged');
+  assert.match((await user.condition('Degraded')).message, /^The cookie in Secret "c-cookie" was changed; it becomes effective when /);
+  await user.apply({ replicas: 2, drain });
+  await meet(user, await user.settled('c-0', 'c-1'));
+  assert.equal(await cookieOf(user, 'c-config'), before);
+});
+
+test('after the cluster was scaled to 0 all nodes have the new cookie', async () => {
+  const user = new MediaClusterUser(server, 'cookies');
+  await user.apply({ replicas: 0, drain });
+  await user.until('no pod is left', async () => (await user.pods()).length === 0);
+  await user.until('the cookie is effective', async () => (await user.condition('Degraded')).status === 'False');
+  assert.equal(await cookieOf(user, 'c-config'), 'the-next-cookie');
+  await user.apply({ replicas: 2, drain });
+  await meet(user, await user.settled('c-0', 'c-1'));
 });
