@@ -12,7 +12,7 @@ import { type Guest, hostOn, joinAs, openGuest } from './guest-kit.ts';
 /** Starting a composer next to a browser is slow on a busy machine. */
 export const timeoutMs = 60_000;
 /** Cheap to compose. */
-const small = { width: 640, height: 360, framerate: 15 };
+export const small = { width: 320, height: 180, framerate: 15 };
 
 export type Show = {
   url: string;

@@ -7,7 +7,7 @@ import { stablePort, startNodeProcess } from '../kit/processes/node-process.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import { byId, launch, logInByKeys, openConsole, seeText, tabTo, tileOf } from './console-kit.ts';
 import { checkPage, tokenFile } from './console-views.ts';
-import { makeShow, phase, plays, seesAda, startByKeys, timeoutMs, watch } from './console-watch-kit.ts';
+import { makeShow, phase, plays, seesAda, small, startByKeys, timeoutMs, watch } from './console-watch-kit.ts';
 
 const streams = { SVC_COMPONENTS_USED: 'hls' };
 
@@ -36,7 +36,7 @@ test('after a restart the Watch page reports the end of the room, and plays the 
   await seeText(page, 'live-status', 'The room has ended. It will appear here if it is recreated.');
   await page.waitForSelector(`${byId('status')}[data-state="live"]`);
   await phase(page, 'ended');
-  assert.equal(await page.evaluate(`${video}.readyState >= 2 && ${video}.videoWidth`), 640, 'the last frame stays');
+  assert.equal(await page.evaluate(`${video}.readyState >= 2 && ${video}.videoWidth`), small.width, 'the last frame stays');
   await checkPage(page, 'watch-room-ended');
   const after = await makeShow(second);
   await after.stream();
