@@ -6,14 +6,14 @@ import type { KubeJson } from '../kit/kube/read-objects.ts';
 import { Conversation } from './conversation.ts';
 import { host, Installed, settle } from './installed.ts';
 
-const installed = await Installed.prepare({ after }, { gateway: true });
+const installed = await Installed.prepare({ after }, { routes: true });
 await settle(installed, () => installed.install('operator', ['--set', 'mediaCluster.create=false']));
 const ingress = { host, tls: { secretName: 'rooms-tls' } };
 const balancer = installed.cluster.nodes[0]?.address.replace(/\d+$/, '100') ?? '';
 
 /** Kinds that the operator creates: the next cluster and its Room reuse the names. */
 const kinds =
-  'pods,services,endpointslices,configmaps,secrets,serviceaccounts,poddisruptionbudgets,networkpolicies,ingresses,httproutes.gateway.networking.k8s.io';
+  'pods,services,endpointslices,configmaps,secrets,serviceaccounts,poddisruptionbudgets,networkpolicies,ingresses,httproutes.gateway.networking.k8s.io,ingressroutetcps.traefik.io';
 
 type Way = { media: object; address: (pod: KubeJson) => string; meanwhile?: () => Promise<void> };
 
@@ -46,17 +46,19 @@ async function podOf(room: string): Promise<KubeJson> {
   return installed.get('pod', (await installed.get('room', room)).status.node);
 }
 
-type Candidate = { type: string; address: string; port: number; protocol: string; url?: string };
+type Candidate = { type: string; address: string; port: number; protocol: string; relayProtocol?: string; url?: string };
+
+type Pair = { local: Candidate; remote: Candidate };
 
 /** Selected ICE candidate pairs of a browser. They may begin with TCP until the UDP path has been checked. */
-async function chosen({ anna }: Conversation): Promise<{ local: Candidate; remote: Candidate }[]> {
+async function chosen({ anna }: Conversation): Promise<Pair[]> {
   const now = () =>
     anna.page.evaluate(async () => {
       const reports = await Promise.all(kit.connections.map((connection) => connection.getStats()));
       return reports.flatMap((report) => {
         const candidate = (id: string) => {
-          const { candidateType, address, port, protocol, url } = report.get(id);
-          return { type: candidateType, address, port, protocol, url };
+          const { candidateType, address, port, protocol, relayProtocol, url } = report.get(id);
+          return { type: candidateType, address, port, protocol, relayProtocol, url };
         };
         return [...report.values()]
           .filter(({ type }) => type === 'transport')
@@ -115,6 +117,43 @@ test('TURN: browsers limited to relays get video and audio through the exposed T
       assert.ok(ways.includes(String(local.url)), local.url);
       // The relay is in the pod, and relays only to the media address of its node.
       assert.equal(remote.address, status.podIP);
+    }
+  });
+});
+
+/** Of the Kubernetes nodes and pods, programs outside of the cluster reach TCP port 443 only; the control plane reaches kubelets too. */
+const only443 = (hosts: readonly string[]) => `table inet only443 {
+  chain out {
+    type filter hook output priority 0;
+    ct state established,related accept
+    ip daddr { ${hosts.join(', ')} } tcp dport { 443, 10250 } accept
+    ip daddr { ${hosts.join(', ')}, 10.244.0.0/16 } drop
+  }
+}`;
+
+test('TURN through port 443: browsers whose network lets nothing else through get video and audio of two pods', async (t) => {
+  // Traefik sends the addresses of the browsers in PROXY protocol headers.
+  const tlsRoutes = { host: `turn.${host}`, proxyProtocol: true, traefik: { entryPoints: ['websecure'] } };
+  const turn = { enabled: true, tlsSecretName: 'rooms-tls', tlsRoutes };
+  const { hub, nodes } = installed.cluster;
+  await withCluster({ replicas: 2, turn, ingress }, async () => {
+    await hub.run(['nft', '-f', '-'], { input: only443(nodes.map(({ address }) => address)) });
+    try {
+      const pods = new Set<string>();
+      for (let each = 0; pods.size < 2; each += 1) {
+        assert.ok(each < 10, 'rooms are placed on one pod only');
+        const room = `behind-${each}`;
+        const conversation = await Conversation.start(t, installed, room);
+        const { metadata, status } = await podOf(room);
+        pods.add(metadata.name);
+        for (const { local, remote } of await chosen(conversation)) {
+          assert.deepEqual([local.type, local.relayProtocol], ['relay', 'tls']);
+          assert.equal(local.url, `turns:${metadata.name}.turn.${host}:443?transport=tcp`);
+          assert.equal(remote.address, status.podIP);
+        }
+      }
+    } finally {
+      await hub.run(['nft', 'delete', 'table', 'inet', 'only443']);
     }
   });
 });

@@ -60,7 +60,7 @@ export class Installed {
       tell('computed by pods', computed);
     });
     const namespace = 'media';
-    const certificates = await makeCertificates(cluster.server.dir, [host, pageHost]);
+    const certificates = await makeCertificates(cluster.server.dir, [host, `*.turn.${host}`, pageHost]);
     const { certificate, key } = certificates;
     const pageUrl = await servePlainPage(scope, cluster.here, { host: pageHost, cert: readFileSync(certificate), key: readFileSync(key) });
     const installed = new Installed(cluster, certificates, namespace, pageUrl);
@@ -171,7 +171,7 @@ export class Installed {
   /** A browser outside of the cluster, which trusts the test's authority. */
   browser(t: TestContext): Promise<StartedBrowser> {
     const { ingressAddress, here, browserWrap } = this.cluster;
-    const names = `--host-resolver-rules=MAP ${host} ${ingressAddress}, MAP ${pageHost} ${here}`;
+    const names = `--host-resolver-rules=MAP ${host} ${ingressAddress}, MAP *.${host} ${ingressAddress}, MAP ${pageHost} ${here}`;
     return startBrowser(t, { args: [names, this.certificates.chromiumFlag], wrap: browserWrap, whole: true });
   }
 

@@ -8,8 +8,8 @@ import { performance } from 'node:perf_hooks';
 import { ensureBuilds } from '../builds.mjs';
 import { ensureDependencies } from '../dependencies.mjs';
 import { ensureImages } from '../images/images.mjs';
-import { ensureGatewayDefinitions } from '../kubernetes/gateway-definitions.mjs';
 import { clusterPrograms, ensureKubernetes } from '../kubernetes/kubernetes.mjs';
+import { ensureRouteDefinitions } from '../kubernetes/route-definitions.mjs';
 import { aptPackages, ensurePackages } from '../packages.mjs';
 import { childEnvironment, imageArchivesVariable, root, timingsVariable } from '../paths.mjs';
 import { fail, SetupError, seconds } from '../steps.mjs';
@@ -52,7 +52,7 @@ async function setUp() {
   const { machines, browser, metrics, sip } = aptPackages;
   await ensurePackages([...new Set([...machines, ...browser, ...metrics, ...sip])], 'a whole cluster');
   await ensureKubernetes([...clusterPrograms, 'versitygw']);
-  await ensureGatewayDefinitions();
+  await ensureRouteDefinitions();
   await ensureBuilds();
   return (await ensureImages()).map(({ archive }) => archive);
 }

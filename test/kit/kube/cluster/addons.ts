@@ -21,13 +21,13 @@ const corefile = `.:53 {
 export type AddonOptions = {
   /** Kubernetes node of both, which a test does not stop. */
   host: string;
-  /** Whether Traefik supports the Gateway API too, whose CRDs must exist. */
-  gateway: boolean;
+  /** Whether Traefik supports the Gateway API and its own kinds too, whose CRDs must exist. */
+  routes: boolean;
 };
 
-export function addons({ host, gateway }: AddonOptions): object[] {
+export function addons({ host, routes }: AddonOptions): object[] {
   const nodeSelector = { 'kubernetes.io/hostname': host };
-  return [...dns(nodeSelector), ...ingressController(nodeSelector, gateway)];
+  return [...dns(nodeSelector), ...ingressController(nodeSelector, routes)];
 }
 
 function dns(nodeSelector: object): object[] {
@@ -68,7 +68,7 @@ function dns(nodeSelector: object): object[] {
   ];
 }
 
-function ingressController(nodeSelector: object, gateway: boolean): object[] {
+function ingressController(nodeSelector: object, routes: boolean): object[] {
   return [
     ...account('traefik', [
       {
@@ -79,7 +79,7 @@ function ingressController(nodeSelector: object, gateway: boolean): object[] {
       { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['get', 'list', 'watch'] },
       { apiGroups: ['networking.k8s.io'], resources: ['ingresses', 'ingressclasses'], verbs: ['get', 'list', 'watch'] },
       { apiGroups: ['networking.k8s.io'], resources: ['ingresses/status'], verbs: ['update'] },
-      ...(gateway ? gatewayRules : []),
+      ...(routes ? routeRules : []),
     ]),
     {
       apiVersion: 'networking.k8s.io/v1',
@@ -87,7 +87,7 @@ function ingressController(nodeSelector: object, gateway: boolean): object[] {
       metadata: { name: 'traefik', annotations: { 'ingressclass.kubernetes.io/is-default-class': 'true' } },
       spec: { controller: 'traefik.io/ingress-controller' },
     },
-    ...(gateway ? [gatewayClass] : []),
+    ...(routes ? [gatewayClass] : []),
     deployment('traefik', {
       nodeSelector,
       containers: [
@@ -97,7 +97,7 @@ function ingressController(nodeSelector: object, gateway: boolean): object[] {
           imagePullPolicy: 'Never',
           args: [
             '--providers.kubernetesingress',
-            ...(gateway ? ['--providers.kubernetesgateway'] : []),
+            ...(routes ? ['--providers.kubernetesgateway', '--providers.kubernetescrd'] : []),
             '--entrypoints.web.address=:8000',
             `--entrypoints.websecure.address=:${securePort}`,
             '--entrypoints.websecure.http.tls=true',
@@ -125,9 +125,10 @@ const gatewayClass = {
 };
 
 const gatewayKinds = ['gatewayclasses', 'gateways', 'httproutes', 'grpcroutes'];
-const gatewayRules = [
+const routeRules = [
   { apiGroups: ['gateway.networking.k8s.io'], resources: [...gatewayKinds, 'referencegrants'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: ['gateway.networking.k8s.io'], resources: gatewayKinds.map((kind) => `${kind}/status`), verbs: ['update'] },
+  { apiGroups: ['traefik.io'], resources: ['*'], verbs: ['get', 'list', 'watch'] },
 ];
 
 function deployment(name: string, pod: object): object {

@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
-import { gatewayDefinitions } from '../../../../tools/kubernetes/gateway-definitions.mjs';
+import { routeDefinitions } from '../../../../tools/kubernetes/route-definitions.mjs';
 import { eventually } from '../../eventually.ts';
 import { isAlive } from '../../processes/alive.ts';
 import { type CommandOptions, type CommandResult, runCommand } from '../../processes/command.ts';
@@ -28,8 +28,8 @@ export type ClusterOptions = {
    * heartbeats arrive, and on a busy machine a kubelet may be delayed.
    */
   nodeGraceMs?: number;
-  /** Whether the Gateway API is installed, with Traefik for its GatewayClass. */
-  gateway?: boolean;
+  /** Whether the Gateway API, with Traefik for its GatewayClass, and the kinds of Traefik are installed. */
+  routes?: boolean;
   /** Preloaded images of all Kubernetes nodes: paths of OCI archives. */
   images?: readonly string[];
 };
@@ -55,7 +55,7 @@ export class Cluster {
   /** Kubernetes nodes, DNS and Ingress are ready when it returns. Ends with the scope. */
   static async start(
     scope: Scope,
-    { nodes: wanted = 2, nodeGraceMs = 50_000, gateway = false, images = [] }: ClusterOptions = {},
+    { nodes: wanted = 2, nodeGraceMs = 50_000, routes = false, images = [] }: ClusterOptions = {},
   ): Promise<Cluster> {
     await removeLeftCgroups();
     await removeLeftCables();
@@ -92,7 +92,7 @@ export class Cluster {
     server.beforeEnd(async () => void (await Promise.all(nodes.map((node) => node.losePower()))));
     for (const each of started) if (each.status === 'rejected') throw each.reason;
     const cluster = new Cluster(server, nodes, hub, `${network}.254`);
-    await cluster.#complete(gateway);
+    await cluster.#complete(routes);
     return cluster;
   }
 
@@ -181,13 +181,13 @@ export class Cluster {
     return [stdout, ...this.nodes.flatMap((node) => node.failures)].join('\n');
   }
 
-  async #complete(gateway: boolean): Promise<void> {
+  async #complete(routes: boolean): Promise<void> {
     await this.nodesReady();
-    if (gateway) {
-      await this.server.apply(readFileSync(gatewayDefinitions(), 'utf8'));
+    if (routes) {
+      for (const path of routeDefinitions()) await this.server.apply(readFileSync(path, 'utf8'));
       await this.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=120s');
     }
-    await this.server.apply(addons({ host: 'node1', gateway }));
+    await this.server.apply(addons({ host: 'node1', routes }));
     await this.kubectl('-n', 'kube-system', 'rollout', 'status', 'deployment/coredns', 'deployment/traefik', '--timeout=120s');
   }
 }
