@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { root } from '../paths.mjs';
 import { run, SetupError } from '../steps.mjs';
 
-const folder = join(dirname(fileURLToPath(import.meta.url)), 'patches');
+const here = dirname(fileURLToPath(import.meta.url));
+const folder = join(here, 'patches');
 const patchTimeoutMs = 30_000;
 
 /** @returns {string[]} names without `.patch`, sorted */
@@ -18,11 +19,21 @@ export function patchNames() {
     .sort();
 }
 
-/** @returns {string} a digest of all patches */
-export function patchesDigest() {
+/** @returns {string} a digest of what a worker is built from besides mediasoup: patches, libraries, options */
+export function buildDigest() {
   const hash = createHash('sha256');
-  for (const name of patchNames()) hash.update(name).update(readFileSync(patchFile(name)));
+  const names = ['build.mjs', 'headers.mjs', ...patchNames().map((name) => `patches/${name}.patch`), ...filesBelow('subprojects')];
+  for (const name of names) hash.update(name).update(readFileSync(join(here, name)));
   return hash.digest('hex').slice(0, 8);
+}
+
+/**
+ * @param {string} path of a folder, relative to this one
+ * @returns {string[]}
+ */
+function filesBelow(path) {
+  const entries = readdirSync(join(here, path), { withFileTypes: true });
+  return entries.flatMap((entry) => (entry.isDirectory() ? filesBelow(`${path}/${entry.name}`) : [`${path}/${entry.name}`])).sort();
 }
 
 /**

@@ -9,7 +9,7 @@ import { aptPackages, ensurePackages } from '../packages.mjs';
 import { cacheDirectory, nodeModules } from '../paths.mjs';
 import { SetupError } from '../steps.mjs';
 import { buildWorker } from './build.mjs';
-import { patchesDigest } from './patches.mjs';
+import { buildDigest } from './patches.mjs';
 
 const binaryName = 'mediasoup-worker';
 // Exit code of the worker if it is not started by mediasoup ("you don't seem to be my real father", its main.cpp).
@@ -21,7 +21,7 @@ const startedByHand = 41;
  * @property {NodeJS.Platform} platform
  * @property {string} arch
  * @property {string} osRelease content of /etc/os-release, empty if it does not exist
- * @property {string} [patches] digest of the patches; by default of the patches in this checkout
+ * @property {string} [build] digest of patches, libraries and options; by default of those in this checkout
  */
 
 /**
@@ -29,12 +29,12 @@ const startedByHand = 41;
  * @param {Machine} machine
  * @returns {string} e.g. `3.27.1-0a1b2c3d-debian12-x64`
  */
-export function workerKey({ version, platform, arch, osRelease, patches = patchesDigest() }) {
+export function workerKey({ version, platform, arch, osRelease, build = buildDigest() }) {
   /** @param {string} name */
   const field = (name) => (new RegExp(`^${name}=["']?([^"'\\n]*)`, 'm').exec(osRelease)?.[1] ?? '').replace(/[^\w.-]/g, '');
   // A rolling distribution has no version. Its libraries may change under the cached worker, so the worker is tested before use.
   const system = platform === 'linux' ? `${field('ID') || 'linux'}${field('VERSION_ID')}` : platform;
-  return `${version}-${patches}-${system}-${arch}`;
+  return `${version}-${build}-${system}-${arch}`;
 }
 
 /**

@@ -10,9 +10,9 @@ import { chooseWorker, workerKey, workerRuns } from '../../../tools/worker/worke
 import { tempFolder } from '../../kit/temp-folder.ts';
 
 const debian = 'PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\nVERSION_ID="12"\nID=debian\nID_LIKE=none\n';
-const machine = { version: '3.27.1', platform: 'linux', arch: 'x64', osRelease: debian, patches: '0a1b2c3d' } as const;
+const machine = { version: '3.27.1', platform: 'linux', arch: 'x64', osRelease: debian, build: '0a1b2c3d' } as const;
 
-test('the folder of a worker depends on mediasoup version, patches, distribution and architecture', () => {
+test('the folder of a worker depends on mediasoup version, build, distribution and architecture', () => {
   assert.equal(workerKey(machine), '3.27.1-0a1b2c3d-debian12-x64');
   assert.equal(
     workerKey({ ...machine, osRelease: 'ID="ubuntu"\nVERSION_ID="24.04"\n', arch: 'arm64' }),

@@ -1,4 +1,4 @@
-// The part of libsrtp 3's interface that the mediasoup worker uses, over libsrtp 2.
+// The part of libsrtp 3's interface that the mediasoup worker uses, over libsrtp 2 with the ciphers of OpenSSL.
 #pragma once
 
 #include <srtp2/srtp.h>
@@ -98,6 +98,15 @@ inline srtp_err_status_t srtp_unprotect(srtp_t session, const uint8_t* in, size_
 inline srtp_err_status_t srtp_unprotect_rtcp(srtp_t session, const uint8_t* in, size_t inLength, uint8_t* out, size_t* outLength) {
   return srtp3_apply(srtp_unprotect_rtcp, 0, session, in, inLength, out, outLength);
 }
+
+// In ciphers.cpp.
+srtp_err_status_t srtp3_use_openssl();
+
+inline srtp_err_status_t srtp3_init() {
+  const auto status = srtp_init();
+  return status == srtp_err_status_ok ? srtp3_use_openssl() : status;
+}
+#define srtp_init srtp3_init
 
 // Last: the worker's `srtp_policy_t` is libsrtp 3's opaque pointer.
 #define srtp_policy_t srtp3_policy_t
