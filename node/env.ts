@@ -12,14 +12,22 @@ export function processEnvironment(): Environment {
   return process.env;
 }
 
-/** Starts a child process without our variables, because they contain secrets. `start` must spawn the process before it returns. */
-export function withoutSettings<Value>(start: () => Value): Value {
-  const settings = Object.entries(process.env).filter(([name]) => name.startsWith(prefix) || name.startsWith(oldPrefix));
-  for (const [name] of settings) delete process.env[name];
+/**
+ * Starts a child process without our variables, because they contain secrets, and with those of `more`.
+ * `start` must spawn the process before it returns.
+ */
+export function withoutSettings<Value>(start: () => Value, more: Readonly<Record<string, string>> = {}): Value {
+  const settings = Object.keys(process.env).filter((name) => name.startsWith(prefix) || name.startsWith(oldPrefix));
+  const before = [...settings, ...Object.keys(more)].map((name) => [name, process.env[name]] as const);
+  for (const name of settings) delete process.env[name];
+  Object.assign(process.env, more);
   try {
     return start();
   } finally {
-    for (const [name, value] of settings) process.env[name] = value;
+    for (const [name, value] of before) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
   }
 }
 

@@ -72,6 +72,13 @@ export const staticSettings = [
     { derived: 'the first free block from 50000', image: '50000' },
   ),
   setting('WEBRTC_WORKERS', value.integer(1, 256), 'Number of media worker processes.', { derived: 'cores that the process may use' }),
+  setting('WEBRTC_BATCH', value.boolean, 'Media workers send and receive several UDP packets with one system call.', { default: true }),
+  setting(
+    'WEBRTC_GSO',
+    value.boolean,
+    'With WEBRTC_BATCH: packets of equal size for one client leave as one, which Linux or the network interface divides (UDP GSO).',
+    { default: true },
+  ),
   setting(
     'WEBRTC_TURN_ENABLED',
     value.boolean,

@@ -14,6 +14,8 @@ export type WebrtcConfig = {
   /** null: the first free block from 50000; else exactly this port. */
   basePort: number | null;
   workers: number;
+  /** `batch`: workers send several packets with one system call. `gso`: several packets of a client as one. */
+  sending: { batch: boolean; gso: boolean };
   /** `relayIp`: local address from which TURN relays to media. */
   turn: { enabled: boolean; port: number; tls: TurnTls | null; relayIp: string };
 };
@@ -42,6 +44,7 @@ export async function readWebrtc(reader: ConfigReader, system: ConfigSystem, inp
     announced: await readAnnounced(reader, system, listenIp, inputs.routeAddress),
     basePort,
     workers,
+    sending: { batch: reader.read('WEBRTC_BATCH'), gso: reader.read('WEBRTC_GSO') },
     turn: await readTurn(reader, system, inputs, listenIp),
   };
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { root } from '../../tools/paths.mjs';
 import { MediaLink } from '../kit/hostile/media-link.ts';
+import { vp8Packet, vp8Parameters } from '../kit/hostile/rtp.ts';
 import type { PeerSocket } from '../kit/network/peer-socket.ts';
 import { enterRoom } from '../kit/network/room-sockets.ts';
 import { dueSince } from '../kit/pace.ts';
@@ -18,16 +19,6 @@ type Capabilities = {
 /** Together they require more than the initial bandwidth estimate. */
 const ssrcs = [7_001, 7_002];
 const packetInterval = 10;
-/** A VP8 key frame of 16 by 16 pixels (RFC 7741, section 4.2; RFC 6386, section 9.1), without the data after its header. */
-const frame = Buffer.from([0x10, 0x50, 0x01, 0x00, 0x9d, 0x01, 0x2a, 16, 0, 16, 0]);
-
-function videoPacket(ssrc: number, number: number): Buffer {
-  const header = Buffer.from([0x80, 0x80 | 96, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
-  header.writeUInt16BE(number & 0xffff, 2);
-  header.writeUInt32BE((number * 3_000) >>> 0, 4);
-  header.writeUInt32BE(ssrc, 8);
-  return Buffer.concat([header, frame, Buffer.alloc(900, number & 0xff)]);
-}
 
 for (const [feedback, extension] of [
   ['transport-cc', 'transport-wide-cc'],
@@ -43,11 +34,8 @@ for (const [feedback, extension] of [
     };
     const [sender, receiver] = [await enterRoom(t, node, 'r'), await enterRoom(t, node, 'r')];
     const sending = await open(sender, 'send');
-    const codecs = [{ mimeType: 'video/VP8', payloadType: 96, clockRate: 90_000 }];
-    for (const ssrc of ssrcs) {
-      const rtpParameters = { codecs, encodings: [{ ssrc }], rtcp: { cname: 'sender' } };
-      assert.ok((await sender.request('publish', { transportId: sending.id, kind: 'video', rtpParameters })).ok);
-    }
+    for (const ssrc of ssrcs)
+      assert.ok((await sender.request('publish', { transportId: sending.id, kind: 'video', rtpParameters: vp8Parameters(ssrc) })).ok);
 
     const room = receiver.welcome.data?.rtpCapabilities as Capabilities;
     const understood = {
@@ -68,7 +56,7 @@ for (const [feedback, extension] of [
     let number = 0;
     const started = performance.now();
     const frames = setInterval(() => {
-      for (; number < dueSince(started, packetInterval); number += 1) for (const ssrc of ssrcs) sending.sendRtp(videoPacket(ssrc, number));
+      for (; number < dueSince(started, packetInterval); number += 1) for (const ssrc of ssrcs) sending.sendRtp(vp8Packet(ssrc, number));
     }, packetInterval);
     t.after(() => clearInterval(frames));
 

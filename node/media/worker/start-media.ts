@@ -18,13 +18,14 @@ export type MediaContext = Pick<FeatureContext, 'log' | 'metrics' | 'closers'> &
 
 /** @throws Error with a readable message */
 export async function startMedia({ webrtc, hot, announced, members, log, metrics, closers }: MediaContext): Promise<MediaWorkerPool> {
-  const { listenIp, basePort, workers, turn } = webrtc;
+  const { listenIp, basePort, workers, sending, turn } = webrtc;
   const media = await startMediaWorkerPool({
     log,
     listenIp,
     announced: () => addressesWithTurn(announced.current, turn),
     basePort: basePort ?? undefined,
     workers,
+    sending,
     maxIncomingBitrate: () => hot.current.webrtc.maxIncomingBitrate ?? undefined,
     relayIp: turnRelayAddress(turn),
     elsewhere: () => members.accepting,

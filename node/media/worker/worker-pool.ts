@@ -13,6 +13,7 @@ import { tellSmallBuffers } from './socket-buffers.ts';
 import { Suspects } from './suspects.ts';
 import { isPortInUse, workerFor } from './worker-load.ts';
 import { missingPatches } from './worker-patches.ts';
+import type { WorkerSending } from './worker-process.ts';
 import { type SlotView, WorkerSlot } from './worker-slot.ts';
 import { warn } from './worker-warnings.ts';
 
@@ -29,6 +30,8 @@ export type MediaWorkerPoolOptions = {
   maxIncomingBitrate: () => number | undefined;
   /** Source address of the TURN server of this node, as media sees it. Undefined if there is none, or if it is not distinguishable. */
   relayIp?: string | undefined;
+  /** Undefined: both. */
+  sending?: WorkerSending | undefined;
   /** Path of the worker binary; undefined: as mediasoup finds it (MEDIASOUP_WORKER_BIN). */
   workerBin?: string | undefined;
   /** True if other nodes accept rooms. */
@@ -41,12 +44,12 @@ export type MediaWorkerPoolOptions = {
  */
 export async function startMediaWorkerPool(options: MediaWorkerPoolOptions): Promise<MediaWorkerPool> {
   logMediasoup(options.log);
-  const { log, listenIp, workerBin } = options;
+  const { log, listenIp, workerBin, sending } = options;
   const missing = await missingPatches(workerBin ?? mediasoupWorkerBin);
   if (missing.length > 0) log.warn({ missing }, 'media worker has missing patches, peers can crash it');
   await tellSmallBuffers(log);
   const traffic = new TrafficMeter();
-  const slot = (index: number, extra = false) => new WorkerSlot({ index, log, listenIp, workerBin, traffic, extra });
+  const slot = (index: number, extra = false) => new WorkerSlot({ index, log, listenIp, workerBin, sending, traffic, extra });
   const slots = Array.from({ length: options.workers }, (_, index) => slot(index));
   try {
     await startAll(slots);

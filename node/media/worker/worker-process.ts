@@ -29,8 +29,16 @@ const lastPacketTimeoutMs = 500;
 /** Tags of warnings; errors are always logged. */
 const logTags: WorkerLogTag[] = ['dtls', 'srtp', 'rtp', 'rtcp', 'sctp'];
 
+/** As `sending` of WebrtcConfig. */
+export type WorkerSending = { batch: boolean; gso: boolean };
+
 /** `traffic` counts bytes over WebRTC transports. */
-export type WorkerProcessOptions = { log: Log; workerBin: string | undefined; traffic: TrafficMeter };
+export type WorkerProcessOptions = {
+  log: Log;
+  workerBin: string | undefined;
+  sending: WorkerSending | undefined;
+  traffic: TrafficMeter;
+};
 
 /** A running worker process. It listens after listen(). */
 export class WorkerProcess {
@@ -56,7 +64,7 @@ export class WorkerProcess {
 
   /** @throws Error if the process cannot be started or does not respond within 10 s. */
   static async start(options: WorkerProcessOptions): Promise<WorkerProcess> {
-    const { created, abandon } = spawnWorker(options.workerBin);
+    const { created, abandon } = spawnWorker(options);
     try {
       const worker = await withTimeout(created, 'start', (late) => late.close(), startTimeoutMs);
       return new WorkerProcess(worker, options);
@@ -181,11 +189,13 @@ export class WorkerProcess {
  * mediasoup closes a worker when this process gets SIGINT or SIGTERM, but rooms must continue until they are drained. The owner closes the
  * worker, so these listeners are removed. Calling such a listener is the only way to abort a worker that has not started yet.
  */
-function spawnWorker(workerBin: string | undefined): { created: Promise<Worker>; abandon: () => void } {
+function spawnWorker({ workerBin, sending }: WorkerProcessOptions): { created: Promise<Worker>; abandon: () => void } {
   const signals = ['SIGINT', 'SIGTERM'] as const;
   const before = signals.map((signal) => new Set(process.listeners(signal)));
   // mediasoup spawns the process before it returns, and passes the whole environment.
-  const created = withoutSettings(() => createWorker({ logLevel: 'warn', logTags, ...(workerBin === undefined ? {} : { workerBin }) }));
+  const options = { logLevel: 'warn', logTags, ...(workerBin === undefined ? {} : { workerBin }) } as const;
+  const { batch, gso } = sending ?? { batch: true, gso: true };
+  const created = withoutSettings(() => createWorker(options), { MEDIASOUP_UDP_BATCH: String(batch), MEDIASOUP_UDP_GSO: String(gso) });
   const added = signals.map((signal, index) => process.listeners(signal).filter((listener) => !before[index]?.has(listener)));
   signals.forEach((signal, index) => {
     for (const listener of added[index] ?? []) process.removeListener(signal, listener);

@@ -3,7 +3,7 @@ import type { Log } from '../../common/log.ts';
 import type { TrafficMeter } from '../traffic-meter.ts';
 import { BackOff } from './back-off.ts';
 import { crashReason, type WorkerDeath } from './worker-death.ts';
-import { WorkerProcess } from './worker-process.ts';
+import { WorkerProcess, type WorkerSending } from './worker-process.ts';
 
 /** Maximum time between Ctrl-C, which also reaches workers, and the resulting close(), in milliseconds. */
 const orderlyGrace = 500;
@@ -14,6 +14,7 @@ export type SlotOptions = {
   log: Log;
   listenIp: string;
   workerBin: string | undefined;
+  sending: WorkerSending | undefined;
   traffic: TrafficMeter;
   extra?: boolean;
 };
@@ -111,8 +112,8 @@ export class WorkerSlot {
 
   /** Starts the process; it accepts rooms after listen(). @throws Error */
   async start(): Promise<void> {
-    const { workerBin, traffic } = this.#options;
-    const worker = await WorkerProcess.start({ log: this.#log, workerBin, traffic });
+    const { workerBin, sending, traffic } = this.#options;
+    const worker = await WorkerProcess.start({ log: this.#log, workerBin, sending, traffic });
     if (this.#state === 'closed') {
       await worker.end();
       return;

@@ -2,7 +2,20 @@
 import { createHash } from 'node:crypto';
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { CipherContext, DtlsClient, HashAlgorithm, NamedCurveAlgorithm, SignatureAlgorithm } from 'werift';
+import {
+  ProtectionProfileAes128CmHmacSha1_80 as aes128Sha1,
+  CipherContext,
+  DtlsClient,
+  HashAlgorithm,
+  isRtcp,
+  keyLength,
+  NamedCurveAlgorithm,
+  SignatureAlgorithm,
+  SrtcpSession,
+  type SrtpProfile,
+  SrtpSession,
+  saltLength,
+} from 'werift';
 import type { PeerSocket } from '../network/peer-socket.ts';
 import { bindingRequest } from '../network/stun.ts';
 import { SrtpContext } from './srtp-context.ts';
@@ -16,7 +29,6 @@ const timeoutMs = 20_000;
 const checkInterval = 200;
 const consentInterval = 4_000;
 const silenceTimeoutMs = 2_000;
-const aes128Sha1 = 1;
 const handshakeMessages = 8;
 
 let certificate: Promise<Certificate> | undefined;
@@ -33,10 +45,14 @@ export class MediaLink {
   readonly #socket: Socket;
   readonly #answer: TransportAnswer;
   readonly #dtls: DtlsClient;
+  readonly #profile: SrtpProfile;
   #srtp: SrtpContext | undefined;
+  #received: { rtp: SrtpSession; rtcp: SrtcpSession } | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  private constructor(answer: TransportAnswer, candidate: IceCandidate, socket: Socket, { certPem, keyPem, signatureHash }: Certificate) {
+  private constructor(answer: TransportAnswer, candidate: IceCandidate, socket: Socket, certificate: Certificate, profile: SrtpProfile) {
+    const { certPem, keyPem, signatureHash } = certificate;
+    this.#profile = profile;
     this.id = answer.id;
     this.candidate = candidate;
     this.#answer = answer;
@@ -63,14 +79,14 @@ export class MediaLink {
       key: keyPem,
       signatureHash,
       transport: inner,
-      srtpProfiles: [aes128Sha1],
+      srtpProfiles: [profile],
       extendedMasterSecret: true,
     } as ConstructorParameters<typeof DtlsClient>[0]);
     this.#dtls.onData.subscribe((message) => this.onMessage(message));
   }
 
-  /** Creates a transport of the peer and connects it. Rejects if that fails, or takes longer than 20 s. */
-  static async open(peer: PeerSocket, direction: 'send' | 'recv', sctp = false): Promise<MediaLink> {
+  /** Creates a transport of the peer and connects it. Rejects if that fails, or takes longer than 20 s. Only AES128_CM can send RTP. */
+  static async open(peer: PeerSocket, direction: 'send' | 'recv', sctp = false, profile: SrtpProfile = aes128Sha1): Promise<MediaLink> {
     certificate ??= selfSigned();
     const keys = await certificate;
     const created = await peer.request('createTransport', { direction, sctp });
@@ -83,7 +99,7 @@ export class MediaLink {
     await once(socket, 'listening');
     // The kernel's default buffer would drop packets before the DTLS keys exist only under a flood.
     socket.setRecvBufferSize(4 * 1024 * 1024);
-    const link = new MediaLink(answer, candidate, socket, keys);
+    const link = new MediaLink(answer, candidate, socket, keys, profile);
     try {
       await link.#connect(peer, keys);
     } catch (error) {
@@ -106,6 +122,12 @@ export class MediaLink {
   /** Sends bytes as an authentic RTCP packet. */
   sendRtcp(packet: Buffer): void {
     this.send(this.#context().protectRtcp(packet));
+  }
+
+  /** A received RTP or RTCP packet without encryption. Throws if it is not authentic. */
+  decrypt(packet: Buffer): Buffer {
+    if (!this.#received) throw new Error('the link is not connected');
+    return isRtcp(packet) ? this.#received.rtcp.decrypt(packet) : this.#received.rtp.decrypt(packet);
   }
 
   /** Sends bytes inside DTLS. */
@@ -161,12 +183,19 @@ export class MediaLink {
     if (!answered.ok) throw new Error(`not connected: ${JSON.stringify(answered.error)}`);
     await this.#dtls.connect();
     await connected.promise;
-    const keys = this.#dtls.extractSessionKeys(16, 14);
-    this.#srtp = new SrtpContext(Buffer.from(keys.localKey), Buffer.from(keys.localSalt));
+    const profile = this.#profile;
+    const keys = this.#dtls.extractSessionKeys(keyLength(profile), saltLength(profile));
+    const [local, remote] = [
+      { localMasterKey: Buffer.from(keys.localKey), localMasterSalt: Buffer.from(keys.localSalt) },
+      { remoteMasterKey: Buffer.from(keys.remoteKey), remoteMasterSalt: Buffer.from(keys.remoteSalt) },
+    ];
+    const config = { keys: { ...local, ...remote }, profile };
+    this.#received = { rtp: new SrtpSession(config), rtcp: new SrtcpSession(config) };
+    if (profile === aes128Sha1) this.#srtp = new SrtpContext(local.localMasterKey, local.localMasterSalt);
   }
 
   #context(): SrtpContext {
-    if (!this.#srtp) throw new Error('the link is not connected');
+    if (!this.#srtp) throw new Error('the link is not connected with AES128_CM');
     return this.#srtp;
   }
 }

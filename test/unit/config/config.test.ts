@@ -30,6 +30,7 @@ describe('loadConfig without variables', () => {
       announced: { addresses: ['127.0.0.1'] },
       basePort: null,
       workers: 2,
+      sending: { batch: true, gso: true },
       turn: { enabled: false, port: 3478, tls: null, relayIp: '127.0.0.1' },
     });
     assert.deepEqual(config.sip, { ip: null, ports: { min: 5060, max: 5259 }, rtpPorts: { min: 10_000, max: 10_019 } });

@@ -12,7 +12,7 @@ const { version } = JSON.parse(readFileSync(join(nodeModules, 'mediasoup', 'pack
 
 function workerSource(t: TestContext): string {
   const source = tempFolder(t);
-  for (const name of ['src', 'include']) {
+  for (const name of ['meson.build', 'src', 'include', 'deps']) {
     cpSync(join(nodeModules, 'mediasoup', 'worker', name), join(source, name), { recursive: true });
   }
   return source;
