@@ -14,6 +14,7 @@ import { applyPatches } from './patches.mjs';
 // Debian 12 has 1.0.1; the worker's meson.build requires 1.1. mediasoup 3.27.1 itself uses this version.
 const mesonVersion = '1.12.0';
 const mesonSha256 = '71f133147fa0fcfe8f4df49fa1045771064947834538409e5d97b3613aac8b4e';
+const compilerTimeoutMs = 20_000;
 const configureTimeoutMs = 300_000;
 const compileTimeoutMs = 3_600_000;
 
@@ -53,8 +54,7 @@ export async function buildWorker(version, target) {
     await step(
       `building the mediasoup worker ${version} from source (about ${Math.ceil(8 / cores)} minutes on ${cores} cores)`,
       async () => {
-        await compile(source, join(folder, 'out'), meson, version);
-        const binary = join(folder, 'out', 'mediasoup-worker');
+        const binary = await compile(source, join(folder, 'out'), meson, version, optimizations(await compilerOf()));
         await run('strip', [binary], { deadline: 60_000 });
         renameSync(binary, target);
       },
@@ -141,15 +141,23 @@ async function installMeson(python, folder) {
   );
 }
 
+/** @returns {Promise<string>} output of `c++ --version` */
+async function compilerOf() {
+  return (await run('c++', ['--version'], { deadline: compilerTimeoutMs })).output;
+}
+
 /**
  * @param {string} source
  * @param {string} out
  * @param {Meson} meson
  * @param {string} version
+ * @param {string[]} more options of Meson
+ * @returns {Promise<string>} path of the binary
  */
-async function compile(source, out, meson, version) {
+async function compile(source, out, meson, version, more) {
   const log = join(cacheDirectory(), 'worker', `build-${version}.log`);
-  const setup = [...meson.command, 'setup', out, source, '--buildtype', 'release', '-Db_ndebug=true', '--wrap-mode=nodownload'];
+  const options = ['--buildtype', 'release', '-Db_ndebug=true', '--wrap-mode=nodownload', ...more];
+  const setup = [...meson.command, 'setup', out, source, ...options];
   const configured = await run(/** @type {string} */ (setup[0]), setup.slice(1), { env: meson.env, deadline: configureTimeoutMs });
   if (configured.code !== 0) throw buildFailure('configuring', version, configured.output, log);
   let reported = 0;
@@ -164,6 +172,16 @@ async function compile(source, out, meson, version) {
     },
   });
   if (built.code !== 0) throw buildFailure('compiling', version, built.output, log);
+  return join(out, 'mediasoup-worker');
+}
+
+/**
+ * Link-time optimization with GCC; clang needs a linker for it that may not be installed.
+ * @param {string} compiler output of `c++ --version`
+ * @returns {string[]} options of Meson
+ */
+export function optimizations(compiler) {
+  return compiler.includes('Free Software Foundation') ? ['-Db_lto=true'] : [];
 }
 
 /**

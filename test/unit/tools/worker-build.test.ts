@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 
 import { nodeModules, root } from '../../../tools/paths.mjs';
-import { isMesonSupported, progress, wrapDirectory } from '../../../tools/worker/build.mjs';
+import { isMesonSupported, optimizations, progress, wrapDirectory } from '../../../tools/worker/build.mjs';
 import { precompiled, withPrecompiledHeader } from '../../../tools/worker/headers.mjs';
 import { fieldsOf } from '../../kit/fields.ts';
 
@@ -37,6 +37,12 @@ test('Meson is supported from version 1.1', () => {
     ['1.0.1', '0.64.0', '1.1.0\n', '1.12.1', '2.0', ''].map((version) => isMesonSupported(version)),
     [false, false, true, true, true, false],
   );
+});
+
+test('link-time optimization is for GCC only', () => {
+  const gcc = 'c++ (Debian 12.2.0-14+deb12u1) 12.2.0\nCopyright (C) 2022 Free Software Foundation, Inc.\n';
+  assert.deepEqual(optimizations(gcc), ['-Db_lto=true']);
+  assert.deepEqual(optimizations('Debian clang version 14.0.6\nTarget: x86_64-pc-linux-gnu\n'), []);
 });
 
 test('progress is read from the lines of Ninja', () => {
