@@ -67,7 +67,10 @@ test('FFmpeg publishes through a node that does not own the room, and its peer i
   const { status, tracks } = await peerOf();
   assert.equal(status, 'connected');
   assert.deepEqual(tracks.map(({ encoding }: { encoding: string }) => encoding).sort(), ['h264', 'opus']);
-  await eventually('some seconds are recorded', async () => (await recordedBytes(resources, '.mkv')) > 15_000);
+  await eventually('some seconds are recorded', async () => (await recordedBytes(resources, '.mkv')) > 15_000).catch(async (error) => {
+    const { body } = await api.get('/room/r/stats');
+    assert.fail(`${error}: ${await recordedBytes(resources, '.mkv')} bytes\n${JSON.stringify(body)}\n${output()}`);
+  });
   const [{ up, published }] = (await api.get('/room/r/stats')).body.data.peers;
   assert.deepEqual([up.state, published.map(({ kind }: { kind: string }) => kind)], ['connected', ['audio', 'video']]);
 
