@@ -3,6 +3,7 @@
 /** Sessions that the server ends permanently have one of three reasons: `Peer removed`, `Room stopped`, `Internal server error`. */
 export const closeCodes = {
   peerRemoved: { code: 1000, reason: 'Peer removed', description: 'The peer was removed; the session has ended.' },
+  peerDenied: { code: 4403, reason: 'Peer removed', description: 'The peer was not admitted to the room and was removed.' },
   roomStopped: { code: 1000, reason: 'Room stopped', description: 'The room ended; the session has ended.' },
   left: { code: 1000, reason: 'Peer left', description: 'The response to leave; the session has ended.' },
   internalError: { code: 1011, reason: 'Internal server error', description: 'The peer crashed; the session has ended.' },

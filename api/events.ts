@@ -44,7 +44,15 @@ export const events = {
   RoomCrashed: event('A room ended because of a failure, for example of its media worker; its last event.', ['reason'], 'unless lost'),
   RoomMetadataUpdated: event('The metadata of the room changed.', ['metadata']),
   PeerAdded: event('A peer was created.', ['peerId', 'metadata']),
-  PeerConnected: event('The peer connected and was authenticated.', ['peerId']),
+  PeerWaiting: event(
+    'The peer connected and was authenticated, and waits until it is admitted (`admission` of the room). Other peers do not see it.',
+    ['peerId', 'metadata'],
+  ),
+  PeerWaitingEnded: event(
+    'The peer does not wait any more; exactly one follows each `PeerWaiting`, unless the node is lost. `reason` is `admitted` (`PeerConnected` follows), `disconnected` (it left, or its resume window expired), or the reason of its removal, for example `denied` (`PeerDeleted` follows).',
+    ['peerId', 'reason'],
+  ),
+  PeerConnected: event('The peer connected, was authenticated and joined the room.', ['peerId']),
   PeerDisconnected: event(
     'The peer disconnected permanently: it left, its resume window expired, it was removed or crashed, or its room or node ended. Exactly one per disconnect; for a lost node emitted before `RoomCrashed`, without `seq`.',
     ['peerId'],

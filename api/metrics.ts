@@ -39,6 +39,7 @@ export const nodeMetrics = {
   rooms: {
     rooms: gauge('svc_rooms', 'Rooms on this node.'),
     peers: gauge('svc_peers', 'Connected peers in rooms of this node.'),
+    waitingPeers: gauge('svc_waiting_peers', 'Peers that wait to be admitted to rooms of this node.'),
     components: gauge('svc_components', 'Components of rooms of this node, by `type`.', ['type']),
     tracks: gauge('svc_tracks', 'Published tracks in rooms of this node, by `kind`.', ['kind']),
   },

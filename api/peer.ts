@@ -36,12 +36,17 @@ export const attributesPatchSchema = z
   .meta({ description: 'Changed attributes; null deletes one, the others stay unchanged.' });
 export type AttributesPatch = Readonly<z.infer<typeof attributesPatchSchema>>;
 
+export const peerStatusSchema = z.enum(['connected', 'waiting', 'disconnected']).meta({
+  description: 'waiting: connected, but not admitted to the room yet (`admission` of the room).',
+});
+export type PeerStatus = z.infer<typeof peerStatusSchema>;
+
 export const peerViewSchema = z
   .object({
     id: z.string(),
     type: z.literal('webrtc'),
     externalId: z.string().nullable(),
-    status: z.enum(['connected', 'disconnected']),
+    status: peerStatusSchema,
     metadata: metadataSchema.nullable(),
     // Nodes of 0.7 do not send `attributes` and `hidden`.
     attributes: attributesSchema.default({}),
@@ -58,6 +63,7 @@ export const peerOptionsSchema = z
     options: z.strictObject({ enableSimulcast: z.boolean().default(true), permissions: permissionsSchema.optional() }).optional(),
     metadata: metadataSchema.nullable().optional(),
     attributes: attributesSchema.optional(),
+    admitted: z.boolean().optional().meta({ description: 'True: the peer never waits, also if the room has manual admission.' }),
     peerId: idSchema.optional(),
     externalId: externalIdSchema.optional(),
   })

@@ -9,6 +9,11 @@ import { peerViewSchema } from './peer.ts';
 const videoCodecSchema = z.enum(['h264', 'vp8', 'none']).meta({ id: 'VideoCodec', description: 'none: the room has audio only.' });
 export type VideoCodec = z.infer<typeof videoCodecSchema>;
 
+const admissionSchema = z.enum(['automatic', 'manual']).meta({
+  id: 'Admission',
+  description: 'manual: a peer that connects waits until a backend admits it. automatic: no peer waits.',
+});
+
 /** Maximum of room timeouts in seconds: 10 years, so that no timer overflows. */
 export const maxTimeout = 315_360_000;
 
@@ -54,8 +59,10 @@ type RoomField = {
   patchable?: true;
   /** In a Room: without the field, the value of the room stays as REST set it. */
   keptIfOmitted?: true;
-  /** Default of a node without configuration. Without this property, the field of a room is null if omitted. */
+  /** Default of a node without configuration. */
   nodeDefault?: number | null;
+  /** Default of every node. Without both defaults, the field of a room is null if omitted. */
+  fixedDefault?: string;
 };
 
 /** Options of a room. Requests, view, CRD and operator are derived from this table. */
@@ -85,10 +92,19 @@ export const roomFields = {
     patchable: true,
     keptIfOmitted: true,
   },
+  admission: {
+    schema: admissionSchema,
+    // Nodes of 0.7 do not send it.
+    view: admissionSchema.default('automatic'),
+    doc: 'manual: a peer that connects waits until a backend admits it over REST; automatic: no peer waits. If omitted, the admission that REST set stays.',
+    patchable: true,
+    keptIfOmitted: true,
+    fixedDefault: 'automatic',
+  },
   peerlessPurgeTimeout: {
     schema: timeout,
-    view: nullableNumber.meta({ description: 'Seconds without a connected peer after which the room ends; null = never.' }),
-    doc: 'Seconds without a connected peer after which the room ends; 0 = never; the default of the cluster if omitted.',
+    view: nullableNumber.meta({ description: 'Seconds without a connected or waiting peer after which the room ends; null = never.' }),
+    doc: 'Seconds without a connected or waiting peer after which the room ends; 0 = never; the default of the cluster if omitted.',
     patchable: true,
     nodeDefault: null,
   },
@@ -156,11 +172,13 @@ export type RoomOptions = z.infer<typeof roomOptionsSchema>;
 /** Effective configuration of a new room. */
 export function roomConfigOf(roomId: string, options: RoomOptions, defaults: Pick<RoomConfigView, DefaultedName>): RoomConfigView {
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as RoomOptions;
-  const unset: Omit<RoomConfigView, 'roomId'> = mapNames(roomFieldNames, () => null as never);
+  const unset: Omit<RoomConfigView, 'roomId'> = mapNames(roomFieldNames, (name) => fixedDefaultOf(roomFields[name]) as never);
   const byDefault = mapNames<DefaultedName, Pick<RoomConfigView, DefaultedName>>(defaultedNames, (name) => defaults[name]);
   const { roomId: _, externalId: _externalId, ...config } = { ...unset, ...byDefault, ...given };
   return { roomId, ...config } as RoomConfigView;
 }
+
+const fixedDefaultOf = (field: RoomField): string | null => field.fixedDefault ?? null;
 
 export const roomPatchSchema = z.strictObject(mapNames<PatchableName, Optional<PatchableName>>(patchableNames, optional)).meta({
   id: 'RoomPatch',

@@ -1,6 +1,7 @@
 // Media stats of a room: per transport and per track, and a quality rating per peer.
 import { z } from 'zod';
 import { componentTypeSchema } from './component/types.ts';
+import { peerStatusSchema } from './peer.ts';
 import { kindSchema } from './track.ts';
 
 const loss = z.number().min(0).max(1).nullable().meta({ description: 'Recent packet loss, 0 to 1; null if unknown.' });
@@ -109,7 +110,7 @@ const publisher = { published: z.array(publishedTrackStatsSchema) };
 const peerStatsSchema = z
   .object({
     id: z.string(),
-    status: z.enum(['connected', 'disconnected']),
+    status: peerStatusSchema,
     quality: qualitySchema,
     up: transportStatsSchema.nullable().meta({ description: 'From the peer; null without a send transport.' }),
     down: transportStatsSchema.nullable().meta({ description: 'To the peer; null without a receive transport.' }),

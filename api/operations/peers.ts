@@ -56,6 +56,28 @@ export const peerOperations = {
     sdk: 'peers.rpc(rpc): payload',
     sdkTimeoutMs: (maxRpcTimeout + 10) * 1000,
   }),
+  admitPeer: operation('POST /room/{roomId}/peer/{peerId}/admit', {
+    ...peer,
+    summary: 'Admit a peer to a room with manual admission. A waiting peer joins at once, another one when it connects. It stays admitted.',
+    response: does(204, 'The peer is admitted.'),
+    repeatable: true,
+    sdk: 'peers.admit()',
+  }),
+  denyPeer: operation('POST /room/{roomId}/peer/{peerId}/deny', {
+    ...peer,
+    summary: 'Do not admit a waiting peer: it is removed like with DELETE, and its client is notified of the cause.',
+    response: does(204, 'The peer was removed.'),
+    errors: [...peerErrors, 'conflict'],
+    sdk: 'peers.deny()',
+  }),
+  admitWaiting: operation('POST /room/{roomId}/admit', {
+    ...peer,
+    summary: 'Admit every peer that waits now.',
+    response: does(204, 'The peers are admitted.'),
+    errors: roomErrors,
+    repeatable: true,
+    sdk: 'peers.admitWaiting()',
+  }),
   deletePeer: operation('DELETE /room/{roomId}/peer/{peerId}', {
     ...peer,
     summary: 'Remove a peer from its room. Access tokens of its identity that were issued before are rejected from then on.',

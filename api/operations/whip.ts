@@ -55,7 +55,7 @@ export const whipOperations = {
     ...whip,
     summary: 'Publish with WHIP (RFC 9725): the response answers the offer of an encoder.',
     description:
-      'The token is that of a peer, which becomes connected, or an access token, which creates its peer, and its room if it has the grant. A session that the peer has already started this way ends; a peer that is connected over its websocket is rejected with `conflict`, except with an access token, which takes over.',
+      'The token is that of a peer, which becomes connected, or an access token, which creates its peer, and its room if it has the grant. A session that the peer has already started this way ends; a peer that is connected over its websocket is rejected with `conflict`, except with an access token, which takes over. A peer that is not admitted to its room is rejected with `conflict` too.',
     body: { schema: description, required: true, type: sdpType },
     response: created,
     errors: [

@@ -37,7 +37,23 @@ export type AudioLevel = z.infer<typeof audioLevelSchema>;
 const event = <Name extends string, Shape extends z.ZodRawShape>(name: Name, shape: Shape) =>
   z.object({ event: z.literal(name), data: z.object(shape) }).meta({ id: `event_${name}` });
 
+/** The room as a peer gets it when it joins. */
+export const presentSchemas = {
+  roomMetadata: metadataSchema.nullable().optional().meta({ description: 'Metadata of the room. Omitted by nodes before 0.8.' }),
+  peers: z.array(remotePeerSchema),
+  components: z.array(remoteComponentSchema),
+  activeSpeaker: z.string().nullable().meta({ description: 'Id of the peer that is speaking; null: none.' }),
+};
+/** What a backend may change before a peer joins. */
+export const ownSchemas = {
+  permissions: permissionsSchema,
+  attributes: attributesSchema
+    .optional()
+    .meta({ description: 'Attributes of this peer. Omitted if it has none, and by nodes before 0.8.' }),
+};
+
 export const peerEventSchema = z.discriminatedUnion('event', [
+  event('admitted', { ...ownSchemas, ...presentSchemas }),
   event('peerJoined', { peer: remotePeerSchema }),
   event('peerLeft', { peerId: z.string() }),
   event('peerMetadataUpdated', {

@@ -2,9 +2,9 @@
 import { z } from 'zod';
 import { jsonSchema, metadataSchema } from '../json.ts';
 import { mediaObjects } from '../media-objects.ts';
-import { attributesPatchSchema, attributesSchema, permissionsSchema } from '../peer.ts';
+import { attributesPatchSchema } from '../peer.ts';
 import { kindSchema } from '../track.ts';
-import { remoteComponentSchema, remotePeerSchema } from './peer-events.ts';
+import { ownSchemas, presentSchemas } from './peer-events.ts';
 import { rpcRequestSchema } from './rpc.ts';
 
 /** Maximum size of a message of a peer, in bytes. */
@@ -133,16 +133,14 @@ export const responseSchemas = {
     peerId: z.string(),
     roomId: z.string(),
     incarnation: z.string().meta({ description: 'Incarnation of the room: a recreated room with the same id has another one.' }),
-    permissions: permissionsSchema,
-    attributes: attributesSchema
-      .optional()
-      .meta({ description: 'Attributes of this peer. Omitted if it has none, and by nodes before 0.8.' }),
+    waiting: z.literal(true).optional().meta({
+      description:
+        'This peer waits until it is admitted (event `admitted`); then there are no roomMetadata, peers and components. Until then the server holds its requests, except ping, setPeerMetadata, setAttributes and leave, and processes them once it is admitted.',
+    }),
+    ...ownSchemas,
     rtpCapabilities: mediaObjects.rtpCapabilities,
     iceServers: z.array(mediaObjects.iceServer),
-    roomMetadata: metadataSchema.nullable().optional().meta({ description: 'Metadata of the room. Omitted by nodes before 0.8.' }),
-    peers: z.array(remotePeerSchema),
-    components: z.array(remoteComponentSchema),
-    activeSpeaker: z.string().nullable().meta({ description: 'Id of the peer that is speaking; null: none.' }),
+    ...presentSchemas,
     svcAddress: z.string().meta({ description: 'Address of the node that owns the room: host[:port][/path].' }),
     resumeWindow: z.int().meta({ description: 'Time in seconds during which a lost socket may be resumed.' }),
   }),

@@ -231,7 +231,10 @@ export interface ComponentFactory {
 }
 
 /** Why the domain closes a connection. `roomMoved`: the room ends with its node and may be recreated on another one. */
-export type CloseReason = Extract<CloseCodeName, 'peerRemoved' | 'roomStopped' | 'internalError' | 'takenOver' | 'roomMoved'>;
+export type CloseReason = Extract<
+  CloseCodeName,
+  'peerRemoved' | 'peerDenied' | 'roomStopped' | 'internalError' | 'takenOver' | 'roomMoved'
+>;
 
 /** A peer connection as the domain sees it: events are sent in order; close() is final. */
 export interface PeerConnection {

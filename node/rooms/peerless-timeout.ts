@@ -1,4 +1,4 @@
-// Peerless timeout (`peerlessPurgeTimeout`): ends a room that no peer is connected to.
+// Peerless timeout (`peerlessPurgeTimeout`): ends a room that no peer is connected to or waits for.
 import { Timer } from '../common/timer.ts';
 import type { RoomChange } from './changes/room-change.ts';
 
@@ -8,12 +8,12 @@ const peerGrace = 60_000;
 export type PeerlessTimeoutOptions = {
   /** Milliseconds; null = never. */
   timeout: () => number | null;
-  /** True if no peer is connected. */
+  /** True if no peer is connected or waits. */
   peerless: () => boolean;
   expired: () => void;
 };
 
-/** The timer runs only while no peer is connected. */
+/** The timer runs only while no peer is connected or waits. */
 export class PeerlessTimeout {
   readonly #options: PeerlessTimeoutOptions;
   #timer: Timer | undefined;
@@ -28,6 +28,8 @@ export class PeerlessTimeout {
   update({ kind }: RoomChange): void {
     switch (kind) {
       case 'roomCreated':
+      case 'peerWaiting':
+      case 'peerWaitingEnded':
       case 'peerConnected':
       case 'peerDisconnected':
       case 'peerDeleted':

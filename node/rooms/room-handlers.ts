@@ -39,6 +39,9 @@ export function roomHandlers(rooms: LocalRooms): Handlers<Operations> {
       if (permissions) peer.rights.change(permissions);
       return viewOf(peer);
     },
+    admitPeer: ({ params }) => peerOf(params).admission.admit(),
+    denyPeer: ({ params }) => rooms.room(params.roomId).peers.deny(params.peerId),
+    admitWaiting: ({ params }) => rooms.room(params.roomId).peers.admitWaiting(),
     requestRpc: async ({ params, body }) => ({ payload: await rooms.room(params.roomId).rpcs.request(null, peerOf(params), body) }),
     deletePeer: ({ params }) => rooms.room(params.roomId).peers.delete(params.peerId),
     renewPeerToken: async ({ params }) => ({ token: await rooms.signPeerToken(peerOf(params)) }),

@@ -2,7 +2,7 @@
 
 import { connectionQuality, type PeerStats, type RoomStats } from '../../api/stats.ts';
 import type { Component } from './component.ts';
-import type { Peer } from './peers/peer.ts';
+import { type Peer, type PeerPresence, statusOf } from './peers/peer.ts';
 
 /** Time that stats are reused, in milliseconds; after a slow measurement, long enough to spend less than a tenth of the time measuring. */
 const statsTtlMs = 1_000;
@@ -13,7 +13,7 @@ const fewestOfPeer = 2;
 /** Number of peers measured concurrently. */
 const atOnce = 16;
 
-type MeasuredPeer = Pick<Peer, 'id' | 'connected'> & { readonly session: Pick<Peer['session'], 'mediaStats'> };
+type MeasuredPeer = Pick<Peer, 'id'> & PeerPresence & { readonly session: Pick<Peer['session'], 'mediaStats'> };
 
 export type RoomStatsCollectorOptions = {
   roomId: string;
@@ -74,6 +74,5 @@ async function ofPeer(peer: MeasuredPeer, most: number): Promise<PeerStats> {
     received: [],
     receivedOmitted: 0,
   };
-  const status = peer.connected ? 'connected' : 'disconnected';
-  return { id: peer.id, status, quality: connectionQuality({ up, down }), up, down, published, received, receivedOmitted };
+  return { id: peer.id, status: statusOf(peer), quality: connectionQuality({ up, down }), up, down, published, received, receivedOmitted };
 }

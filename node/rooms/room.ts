@@ -8,6 +8,7 @@
 //                                            its connection closes with `Internal server error`; then RoomCrashed, which
 //                                            replaces PeerDeleted and ComponentRemoved.
 //   peer removed (REST, timeout)          -> TrackRemoved, PeerDisconnected if connected, PeerDeleted, `Peer removed`.
+//   peer waits instead of being connected -> PeerWaitingEnded takes the place of PeerDisconnected.
 //   peer crashed (its session failed)     -> TrackRemoved, PeerDisconnected, PeerCrashed, `Internal server error`.
 //   component finished or removed         -> TrackRemoved, ComponentRemoved. crashed -> TrackRemoved, ComponentCrashed.
 //   connection lost permanently           -> TrackRemoved, PeerDisconnected; the peer stays and may reconnect.
@@ -96,7 +97,7 @@ export class Room {
     this.peers = this.#openPeers();
     this.#peerlessTimeout = new PeerlessTimeout({
       timeout: () => milliseconds(this.#config.peerlessPurgeTimeout),
-      peerless: () => this.peers.connectedCount === 0,
+      peerless: () => this.peers.connectedCount === 0 && this.peers.waitingCount === 0,
       expired: () => this.close('peerless'),
     });
     this.#stats = new RoomStatsCollector({ roomId: this.id, peers: () => this.peers.all(), components: () => this.components.all() });
@@ -138,6 +139,7 @@ export class Room {
     this.#config = { ...this.#config, ...Object.fromEntries(given) };
     if (!isDeepStrictEqual(metadata, this.#config.metadata))
       this.#announce({ kind: 'roomMetadataUpdated', metadata: this.#config.metadata });
+    if (this.#config.admission === 'automatic') this.peers.admitWaiting();
     if ('peerlessPurgeTimeout' in patch) this.#peerlessTimeout.restart();
     if ('peerDisconnectedTimeout' in patch) this.peers.timeoutChanged();
   }
@@ -231,6 +233,7 @@ export class Room {
         requestRpc: (from, to, request) => this.rpcs.request(from, this.peers.get(to), request),
         respondRpc: (by, rpcId, outcome) => this.rpcs.respond(by, rpcId, outcome),
         mayDeliver: (bytes, target) => dataBudget.take(bytes, [...this.peers.selectedBy(target)].length),
+        automaticAdmission: () => this.#config.admission === 'automatic',
         maxTracks: () => limits().maxTracksPerPeer,
         audioOnly: this.#init.config.videoCodec === 'none',
         disconnectedTimeout: () => milliseconds(this.#config.peerDisconnectedTimeout),

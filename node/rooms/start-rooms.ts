@@ -46,13 +46,16 @@ function roomReadings(rooms: LocalRooms): Readings<typeof nodeMetrics.rooms> {
   // Every possible label is included, so that its series exists from the start.
   const tracks = new Map<string, number>(kindSchema.options.map((kind) => [kind, 0]));
   const components = new Map<string, number>(componentTypeNames.map((type) => [type, 0]));
+  let waitingPeers = 0;
   for (const room of rooms.all()) {
+    waitingPeers += room.peers.waitingCount;
     for (const { type } of room.components.all()) components.set(type, (components.get(type) ?? 0) + 1);
     for (const { kind } of room.tracks()) tracks.set(kind, (tracks.get(kind) ?? 0) + 1);
   }
   return {
     rooms: rooms.size,
     peers: rooms.connectedPeers,
+    waitingPeers,
     components: [...components].map(([type, count]) => [{ type }, count] as const),
     tracks: [...tracks].map(([kind, count]) => [{ kind }, count] as const),
   };

@@ -20,8 +20,8 @@ type SocketDescription = {
   closes: readonly CloseCodeName[];
 };
 
-const peerOnly: readonly CloseCodeName[] = ['peerRemoved', 'roomStopped', 'left', 'takenOver'];
-const endingCodes = `${closeCodes.left.code}, ${closeCodes.internalError.code} and ${closeCodes.takenOver.code}`;
+const peerOnly: readonly CloseCodeName[] = ['peerRemoved', 'peerDenied', 'roomStopped', 'left', 'takenOver'];
+const endingCodes = `${closeCodes.left.code}, ${closeCodes.peerDenied.code}, ${closeCodes.internalError.code} and ${closeCodes.takenOver.code}`;
 const allCloses = Object.keys(closeCodes) as CloseCodeName[];
 
 const sockets: readonly SocketDescription[] = [
@@ -31,7 +31,7 @@ const sockets: readonly SocketDescription[] = [
     description: [
       `Text frames of JSON. The first request authenticates, within ${defaultLimits.authenticationTimeout / 1000} s and ${defaultLimits.firstMessageBytes} bytes;`,
       `later messages may have ${defaultLimits.messageBytes} bytes. Requests may be sent without waiting for responses; they are processed in order,`,
-      `only ping is answered immediately. Request ids increase within a session. A failed authenticate gets an error response and closes with ${closeCodes.unauthenticated.code}.`,
+      `only ping is answered immediately, and requests of a peer that waits to be admitted are held. Request ids increase within a session. A failed authenticate gets an error response and closes with ${closeCodes.unauthenticated.code}.`,
       'Frames that the server sends after the response to authenticate are counted from 1 across all sockets of the session: ping {received}',
       'acknowledges them; authenticate {token, resume, received} on a new socket within the resume window returns the following ones. The client repeats',
       'its requests above lastRequest (-1: none was processed). Any lost socket may be resumed, except after leave, the codes',

@@ -20,6 +20,9 @@ export const defaultLimits = {
   /** Maximum queued requests of a session. */
   waitingRequests: 512,
   waitingBytes: 4 * 1024 * 1024,
+  /** Maximum held requests of a peer that waits to be admitted, which may take hours. A join needs about five. */
+  heldRequests: 64,
+  heldBytes: 128 * 1024,
   /** Requests per offered track that do not count toward the rate limit, and maximum of all in a session. */
   freeAnswersPerOffer: 3,
   freeAnswers: 12_288,

@@ -64,6 +64,11 @@ export function costOf(peer: Peer, method: string): number {
   return isPeerMethod(method) ? (costs[method]?.(peer) ?? 0) : 0;
 }
 
+/** False for requests that a peer may send while it waits to be admitted: its profile helps to decide about it. */
+export function isHeld(method: string): boolean {
+  return method !== 'leave' && method !== 'setPeerMetadata' && method !== 'setAttributes';
+}
+
 /** True for requests that a client sends for each offered track. */
 export function answersOffer(method: string): boolean {
   return method === 'trackReady' || method === 'setPreferredLayers' || method === 'setPriority';

@@ -12,7 +12,7 @@ import type { Peer } from '../rooms/peers/peer.ts';
 import { errorResponse, parseData, parseRequest, type Request } from './frames.ts';
 import type { Limits } from './limits.ts';
 import { SendQueue } from './outbox.ts';
-import { answersOffer, costOf, handleRequest } from './requests.ts';
+import { answersOffer, costOf, handleRequest, isHeld } from './requests.ts';
 import type { TextSocket, TextSocketListener } from './text-socket.ts';
 import { answerFrame, eventFrame } from './wire-frames.ts';
 
@@ -29,6 +29,8 @@ export type SessionOptions = {
   ended: () => void;
 };
 
+type QueuedRequest = { request: Request; refusal: SocketResponse | undefined; bytes: number; free: boolean };
+
 /**
  * State: attached -> lost -> attached ... -> ended. It ends by leave, by a close with code 1000, by the domain, by a newer session, or at
  * the end of the resume window. An ended session holds no resources, and the peer is disconnected.
@@ -43,7 +45,7 @@ export class PeerSession implements PeerConnection {
   /** False until the socket received the response to authenticate. Until then frames are only queued. */
   #live = false;
   #window: Timer | undefined;
-  #waiting: { request: Request; refusal: SocketResponse | undefined; bytes: number; free: boolean }[] = [];
+  #waiting: QueuedRequest[] = [];
   #waitingBytes = 0;
   #waitingFree = 0;
   /** Requests that answer offers of the server. Their number is not chosen by the client. */
@@ -142,6 +144,7 @@ export class PeerSession implements PeerConnection {
     else if (event.event !== 'data') this.#push(eventFrame(event));
     else if (this.#live && this.#socket && this.#socket.bufferedBytes > this.#options.limits.dataBufferedBytes) this.#drop(this.#socket);
     else this.#push(eventFrame(event), true);
+    if (event.event === 'admitted') this.#continue();
   }
 
   /** The next levels replace those that the socket cannot take. */
@@ -216,7 +219,9 @@ export class PeerSession implements PeerConnection {
       this.#answer(errorResponse(request.id, new ServiceError('bad_request', message)));
       return;
     }
-    if ((!free && this.#waiting.length - this.#waitingFree >= limits.waitingRequests) || this.#waitingBytes + bytes > limits.waitingBytes) {
+    const held = this.peer.admission.waiting !== undefined && isHeld(request.method) && !frame.refusal;
+    const full = this.#isFull(bytes, { free, held });
+    if (full && !held) {
       socket.refuse('tooFast');
       return;
     }
@@ -226,9 +231,25 @@ export class PeerSession implements PeerConnection {
       this.#ping(request);
       return;
     }
+    if (full) {
+      const error = new ServiceError('too_many_requests', 'This peer waits to be admitted, and too many of its requests are held');
+      this.#answer(errorResponse(request.id, error));
+      return;
+    }
     this.#waiting.push({ request, refusal: frame.refusal, bytes, free });
     this.#waitingBytes += bytes;
     if (free) this.#waitingFree += 1;
+    this.#continue();
+  }
+
+  /** True if no further request may be queued. */
+  #isFull(bytes: number, { free, held }: { free: boolean; held: boolean }): boolean {
+    const { waitingRequests, waitingBytes, heldRequests, heldBytes } = this.#options.limits;
+    const [maxRequests, maxBytes] = held ? [heldRequests, heldBytes] : [waitingRequests, waitingBytes];
+    return this.#waitingBytes + bytes > maxBytes || (!free && this.#waiting.length - this.#waitingFree >= maxRequests);
+  }
+
+  #continue(): void {
     if (!this.#working) void this.#work();
   }
 
@@ -244,13 +265,20 @@ export class PeerSession implements PeerConnection {
 
   async #work(): Promise<void> {
     this.#working = true;
-    for (let next = this.#waiting.shift(); next && !this.#ended; next = this.#waiting.shift()) {
+    for (let next = this.#next(); next && !this.#ended; next = this.#next()) {
       this.#waitingBytes -= next.bytes;
       if (next.free) this.#waitingFree -= 1;
       if (next.refusal) this.#answer(next.refusal);
       else await this.#handle(next.request);
     }
     this.#working = false;
+  }
+
+  /** Requests of a peer that waits to be admitted are held, except the few that it may send. */
+  #next(): QueuedRequest | undefined {
+    const { waiting } = this.peer.admission;
+    const index = waiting ? this.#waiting.findIndex(({ request, refusal }) => refusal || !isHeld(request.method)) : 0;
+    return index < 0 ? undefined : this.#waiting.splice(index, 1)[0];
   }
 
   async #handle(request: Request): Promise<void> {

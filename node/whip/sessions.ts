@@ -48,9 +48,13 @@ export class WhipSessions {
     return this.#sessions.size;
   }
 
-  /** @throws ServiceError of the offer and the room; `conflict` if the peer is connected over its websocket and not taken over */
+  /**
+   * @throws ServiceError of the offer and the room; `conflict` if the peer is not admitted, or connected over its websocket and not taken over
+   */
   async start({ peer, takeover }: Admitted, sdp: string): Promise<StartedSession> {
     this.#pay(peer, offerCost);
+    if (!peer.admission.permitted)
+      throw new ServiceError('conflict', `Peer ${peer.id} is not admitted to the room; an encoder cannot wait for it`);
     const offer = parseOffer(sdp);
     const sections = sendingSections(offer);
     const { rtpCapabilities } = await peer.welcome();

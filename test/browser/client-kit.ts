@@ -41,12 +41,21 @@ export class PagePeer {
     this.page = page;
   }
 
-  /** Joins the room from a page that has the client library. */
-  static async join(page: Page, id: string, settings: Options & Pick<RoomClientOptions, 'url' | 'token'>): Promise<PagePeer> {
-    await page.evaluate(async (given) => {
-      kit.rooms.main = new kit.TestRoom({ fallbackUrls: [], logger: console, ...JSON.parse(given) });
-      await kit.rooms.main.room.join();
-    }, JSON.stringify(settings));
+  /** Joins the room from a page that has the client library. `joined`: resolve only after that. */
+  static async join(
+    page: Page,
+    id: string,
+    settings: Options & Pick<RoomClientOptions, 'url' | 'token'>,
+    joined = true,
+  ): Promise<PagePeer> {
+    await page.evaluate(
+      async ([given, wait]) => {
+        kit.rooms.main = new kit.TestRoom({ fallbackUrls: [], logger: console, ...JSON.parse(given) });
+        const joining = kit.rooms.main.room.join();
+        if (wait) await joining;
+      },
+      [JSON.stringify(settings), joined] as const,
+    );
     return new PagePeer(id, page);
   }
 
@@ -111,19 +120,20 @@ export class PagePeer {
   }
 }
 
-/** A page whose peer has joined the room. `port`: port of the websocket instead of that of the node, e.g. of a proxy. */
+/** A page whose peer has joined the room, or joins it. `port`: port of the websocket instead of that of the node, e.g. of a proxy. */
 export async function enter(
   fixture: ClientFixture,
   peerId: string,
   options: Options = {},
   port: number = fixture.node.port,
+  joined = true,
 ): Promise<PagePeer> {
   const { node, browser, pageUrl, roomId } = fixture;
   const answer = await node.api.post(`/room/${roomId}/peer`, { type: 'webrtc', options: {}, peerId });
   assert.equal(answer.status, 201);
   const page = await browser.newPage(pageUrl);
   const { token } = answer.body.data;
-  return PagePeer.join(page, peerId, { ...options, token, url: `ws://127.0.0.1:${port}/socket/peer/websocket` });
+  return PagePeer.join(page, peerId, { ...options, token, url: `ws://127.0.0.1:${port}/socket/peer/websocket` }, joined);
 }
 
 export const red: Colour = [200, 30, 30];

@@ -79,6 +79,9 @@ test('the document accepts and rejects the same bodies as the server', () => {
       { videoCodec: 'vp8' },
       { videoCodec: null },
       { videoCodec: 'av1' },
+      { admission: 'manual' },
+      { admission: null },
+      { admission: 'never' },
       { peerlessPurgeTimeout: 5 },
       { peerlessPurgeTimeout: -5 },
       { peerDisconnectedTimeout: 1e12 },
@@ -100,6 +103,8 @@ test('the document accepts and rejects the same bodies as the server', () => {
       { type: 'webrtc', options: { permissions: { publish: ['audio'] } } },
       { type: 'webrtc', options: { permissions: { publish: ['x'] } } },
       { type: 'webrtc', options: { permissions: { x: 1 } } },
+      { type: 'webrtc', admitted: true },
+      { type: 'webrtc', admitted: 'yes' },
       { type: 'webrtc', peerId: '/' },
     ],
     updatePeer: [

@@ -27,6 +27,11 @@ export const attacks = {
     bound: 'one change per second is sent, the last one',
     outcome: 'Other peers, events and webhooks receive one per second.',
   },
+  waiting: {
+    attack: 'A guest that waits to be admitted requests media, tracks, messages and RPCs of its room, as fast as the message rate allows',
+    bound: '64 held requests, 128 KiB together, per waiting peer',
+    outcome: 'Further ones are rejected (`too_many_requests`). It receives nothing of the room, and other peers do not see it.',
+  },
   webhooks: {
     attack: 'A guest causes endless events while the webhook receiver is down',
     bound: 'an eighth of `SVC_PENDING_MAX_BYTES` per room; beyond the total the room with the most pending events loses first',

@@ -233,6 +233,34 @@ attack(attacks.metadata, async (t) => {
   assert.ok(seen >= 2 && seen <= seconds + 2, `${seen} changes in ${seconds} s`);
 });
 
+attack(attacks.waiting, async (t) => {
+  const { api, enter, healthStats } = await arrange(t);
+  const witness = await enter('witness');
+  assert.equal((await api.patch('/room/evil', { admission: 'manual' })).status, 200);
+  const guest = await enter('guest');
+  const requests: [method: string, data: Record<string, unknown>][] = [
+    ['createTransport', { direction: 'recv' }],
+    ['join', { rtpCapabilities: {} }],
+    ['subscribe', { trackId: 't' }],
+    ['sendData', { label: 'x', payload: 'x'.repeat(15_000) }],
+    ['sendRpc', { rpcId: '1', to: 'witness', method: 'm', payload: null }],
+    ['setPeerMetadata', { metadata: { name: 'Guest' } }],
+  ];
+  let count = 0;
+  await repeat(40, () => {
+    const [method, data] = requests[count % requests.length] ?? ['ping', {}];
+    guest.post(method, data);
+    count += 1;
+  });
+  assert.equal((await witness.request('sendData', { label: 'secret', payload: 1 })).ok, true);
+  await healthStats();
+  assert.equal((await guest.request('ping')).ok, true);
+  assert.deepEqual([guest.events(), witness.events()], [[], []]);
+  const { body } = await api.get('/room/evil/peer/guest');
+  assert.equal(body.data.peer.status, 'waiting');
+  assert.match(JSON.stringify(guest.frames), /too_many_requests/);
+});
+
 attack(attacks.webhooks, async (t) => {
   const receiver = await startReceiver(t, reject(500));
   const { api, url, tokenOf, healthStats } = await arrange(t, { SVC_WEBHOOK_URLS: receiver.url, SVC_PENDING_MAX_BYTES: String(64 * 1024) });

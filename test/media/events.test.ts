@@ -84,7 +84,12 @@ async function liveOut(t: TestContext, pair: NodePair, webhookUrl: string, witne
   });
   crashes.post('getStats');
   assert.equal((await crashes.closed).code, 1011);
+  assert.equal((await api.patch('/room/lived', { admission: 'manual' })).status, 200);
+  const denied = await enter(t, pair, 'lived', 'denied');
+  assert.equal((await api.post('/room/lived/peer/denied/deny')).status, 204);
+  await denied.closed;
   const stays = await enter(t, pair, 'lived', 'stays');
+  assert.equal((await api.post('/room/lived/peer/stays/admit')).status, 204);
   await publish(stays);
   assert.equal((await api.delete('/room/lived')).status, 204);
 }
@@ -147,7 +152,13 @@ const expected: Record<string, readonly string[]> = {
     'PeerConnected crashes',
     'PeerDisconnected crashes',
     'PeerCrashed crashes request failed unexpectedly',
+    'PeerAdded denied',
+    'PeerWaiting denied',
+    'PeerWaitingEnded denied denied',
+    'PeerDeleted denied denied',
     'PeerAdded stays',
+    'PeerWaiting stays',
+    'PeerWaitingEnded stays admitted',
     'PeerConnected stays',
     'TrackAdded stays',
     'PeerDeleted leaves room_deleted',

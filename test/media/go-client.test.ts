@@ -10,6 +10,7 @@ import { type TestContext, test } from 'node:test';
 import { goAccessToken, goClient } from '../../tools/test-runner/go-programs.mjs';
 import { accessKey, accessKeysText } from '../kit/access-tokens.ts';
 import type { ApiClient } from '../kit/answers/api-client.ts';
+import { eventually } from '../kit/eventually.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { startReceiver } from '../kit/network/webhook-receiver.ts';
 import { OtlpReceiver } from '../kit/otlp-receiver.ts';
@@ -36,6 +37,24 @@ test('two Go clients receive the audio and video of each other and leave', async
   for (const { lines } of [ada, bob]) assert.equal(lines.filter((line) => line.startsWith('received')).length, 2, lines.join('\n'));
   const { body } = await api.get('/room/r');
   assert.doesNotMatch(JSON.stringify(body), /"status":"connected"/);
+});
+
+test('a Go client that waits receives and sends nothing until it is admitted, and then both', async (t) => {
+  const node = await startNode(t);
+  const { api } = node;
+  await api.post('/room', { roomId: 'r' });
+  const ada = await startClient(t, node, api, 'ada');
+  assert.equal((await api.patch('/room/r', { admission: 'manual' })).status, 200);
+  const bob = await launchClient(t, node, api, 'bob');
+  const statusOf = async (peerId: string) => (await api.get(`/room/r/peer/${peerId}`)).body.data.peer.status;
+  await eventually('the client waits', async () => (await statusOf(bob.peerId)) === 'waiting');
+  assert.deepEqual([bob.lines, ada.lines.filter((line) => line.includes('bob'))], [[], []]);
+  assert.equal((await api.post(`/room/r/peer/${bob.peerId}/admit`)).status, 204);
+  await bob.says(`joined as ${bob.peerId}`);
+  for (const kind of ['audio', 'video']) {
+    await bob.says(`received ${kind} of ${ada.peerId}: ada`);
+    await ada.says(`received ${kind} of ${bob.peerId}: bob`);
+  }
 });
 
 test('one trace contains POST /room, its webhook, the join of a Go client and the first frame in each direction', async (t) => {
@@ -96,6 +115,12 @@ test('access tokens that the documented code in Go and Python signs create a roo
 });
 
 async function startClient(t: TestContext, node: StartedNode, api: ApiClient, say: string) {
+  const client = await launchClient(t, node, api, say);
+  await client.says(`joined as ${client.peerId}`);
+  return client;
+}
+
+async function launchClient(t: TestContext, node: StartedNode, api: ApiClient, say: string) {
   const { body } = await api.post('/room/r/peer', { type: 'webrtc' });
   const { peer, token } = (body as { data: { peer: { id: string }; token: string } }).data;
   const child = spawn(goClient, ['-url', node.peerSocketUrl, '-say', say], {
@@ -136,6 +161,5 @@ async function startClient(t: TestContext, node: StartedNode, api: ApiClient, sa
     child.kill('SIGINT');
     return ended;
   };
-  await says(`joined as ${peer.id}`);
   return { peerId: peer.id, lines, says, leave };
 }

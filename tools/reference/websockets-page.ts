@@ -2,7 +2,7 @@
 import { closeCodes } from '../../api/close-codes.ts';
 
 export function websocketsPage(): string {
-  const { left, internalError, takenOver, tooLarge, authenticationTimeout } = closeCodes;
+  const { left, peerDenied, internalError, takenOver, tooLarge, authenticationTimeout } = closeCodes;
   const rows = Object.values(closeCodes).map(({ code, reason, description }) => `| ${code} | ${reason} | ${description} |`);
   return `# Websockets
 
@@ -21,7 +21,7 @@ Both speak JSON and are described as AsyncAPI 3.0 at \`/asyncapi.json\`. Any nod
 |---|---|---|
 ${rows.join('\n')}
 
-Within the resume window the session of a peer continues on a new socket after any other loss. It does not after ${left.code}, ${internalError.code}, ${takenOver.code} and \`join again\`, which end the session, and not before authentication.
+Within the resume window the session of a peer continues on a new socket after any other loss. It does not after ${left.code}, ${peerDenied.code}, ${internalError.code}, ${takenOver.code} and \`join again\`, which end the session, and not before authentication.
 
 ## Limits
 
@@ -29,6 +29,7 @@ Within the resume window the session of a peer continues on a new socket after a
 - Of the sockets that have not authenticated, 250 of one client network (IPv4 address, IPv6 /64) and 1,000 in all may wait, for 10 s each. Beyond that, the oldest of the client that has most is closed with ${authenticationTimeout.code}.
 - A page that is reloaded while its old connection is half open must request \`takeover\`. Otherwise its join is rejected because the peer counts as connected until pings have timed out (60 s, or half of the \`peerDisconnectedTimeout\` of the room). The client library does not take over on its own.
 - Guesses of peer tokens are bounded by the sockets that may wait for authentication; they are not counted per client.
+- While a peer waits to be admitted, up to 64 of its requests, 128 KiB together, are held; further ones are rejected with \`too_many_requests\`.
 - The notification socket can continue at a cursor as long as the nodes still have the events: 10,000 each, in memory.
 `;
 }

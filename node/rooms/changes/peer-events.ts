@@ -28,6 +28,8 @@ const peerEvents: Projection<TargetedEvent> = {
     target: { ...others(from), ...(to && { to }) },
   }),
   peerAdded: null,
+  peerWaiting: null,
+  peerWaitingEnded: null,
   peerConnected: ({ peer, hidden }) => ({ event: { event: 'peerJoined', data: { peer } }, target: othersIfVisible(peer.id, hidden) }),
   peerDisconnected: ({ peerId, hidden }) => ({ event: { event: 'peerLeft', data: { peerId } }, target: othersIfVisible(peerId, hidden) }),
   peerDeleted: null,

@@ -16,6 +16,8 @@ export type RoomChange =
   | { kind: 'activeSpeakerChanged'; peerId: string | null }
   | { kind: 'dataSent'; from: string | null; label: string; payload: Metadata; to: readonly string[] | undefined }
   | { kind: 'peerAdded'; peerId: string; metadata: Metadata | null }
+  | { kind: 'peerWaiting'; peerId: string; metadata: Metadata | null }
+  | { kind: 'peerWaitingEnded'; peerId: string; reason: string }
   | { kind: 'peerConnected'; peer: RemotePeer; hidden: boolean }
   | { kind: 'peerDisconnected'; peerId: string; hidden: boolean }
   | { kind: 'peerDeleted' | 'peerCrashed'; peerId: string; reason: string }

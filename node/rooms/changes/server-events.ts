@@ -10,6 +10,8 @@ const serverEvents: Projection<RoomEventDetail> = {
   activeSpeakerChanged: null,
   dataSent: null,
   peerAdded: ({ peerId, metadata }) => ({ type: 'PeerAdded', peerId, metadata }),
+  peerWaiting: ({ peerId, metadata }) => ({ type: 'PeerWaiting', peerId, metadata }),
+  peerWaitingEnded: ({ peerId, reason }) => ({ type: 'PeerWaitingEnded', peerId, reason }),
   peerConnected: ({ peer }) => ({ type: 'PeerConnected', peerId: peer.id }),
   peerDisconnected: ({ peerId }) => ({ type: 'PeerDisconnected', peerId }),
   peerDeleted: ({ peerId, reason }) => ({ type: 'PeerDeleted', peerId, reason }),

@@ -32,6 +32,8 @@ export type PeerContext = {
   present: (peerId: string) => Present;
   /** Removes the peer from the room's list. */
   forget: (peerId: string) => void;
+  /** True if peers join without being admitted. */
+  automaticAdmission: () => boolean;
   maxTracks: () => number;
   /** True if the room accepts no video. */
   audioOnly: boolean;

@@ -1,12 +1,13 @@
-// Peer: a participant of a room, connected or disconnected, with its metadata and permissions.
+// Peer: a participant of a room, connected, waiting to be admitted, or disconnected, with its metadata and permissions.
 import { ServiceError } from '../../../api/errors.ts';
-import type { Attributes, PeerView, Permissions } from '../../../api/peer.ts';
+import type { Attributes, PeerStatus, PeerView, Permissions } from '../../../api/peer.ts';
 import type { RemotePeer } from '../../../api/socket/peer-events.ts';
 import type { TrackView } from '../../../api/track.ts';
 import type { Span } from '../../../tracing/spans.ts';
 import type { Log } from '../../common/log.ts';
 import type { RoomChange } from '../changes/room-change.ts';
 import type { CloseReason, PeerConnection, PeerMedia, WireObject } from '../interfaces.ts';
+import { Admission } from './admission.ts';
 import { DataBudget } from './data-budget.ts';
 import { DisconnectTimeout } from './disconnect-timeout.ts';
 import { traceFirstFrames } from './first-frames.ts';
@@ -28,8 +29,11 @@ export type ConnectOptions = {
   /** Span of its join, if that is traced. */
   span?: Span | undefined;
 };
-/** What a peer needs to know when it connects. */
-export type Welcome = Present & { incarnation: string; permissions: Permissions; attributes?: Attributes; rtpCapabilities: WireObject };
+/** What a peer needs to know when it joins. */
+type Joined = Present & { permissions: Permissions; attributes?: Attributes };
+/** What a peer needs to know when it connects. A peer that waits gets nothing of the room. */
+export type Welcome = Joined & { incarnation: string; rtpCapabilities: WireObject; waiting?: true };
+const nothing: Present = { roomMetadata: null, peers: [], components: [], activeSpeaker: null };
 
 export class Peer {
   readonly id: string;
@@ -38,6 +42,7 @@ export class Peer {
   /** Mutes and removals of its tracks, also of those that ended. */
   readonly moderation = new Moderation();
   readonly timeout: DisconnectTimeout;
+  readonly admission: Admission;
   readonly rights: PeerRights;
   readonly profile: PeerProfile;
   readonly #room: PeerContext;
@@ -52,10 +57,19 @@ export class Peer {
     this.roomId = room.roomId;
     this.externalId = init.externalId;
     this.rights = new PeerRights(init, (permissions) => this.#permissionsChanged(permissions));
-    const about = { peerId: init.id, hidden: init.hidden };
+    // Other peers see only connected ones.
+    const about = () => ({ peerId: init.id, hidden: init.hidden || !this.connected });
     this.profile = new PeerProfile(init, {
-      metadataChanged: (metadata, by) => room.announce({ kind: 'peerMetadataUpdated', ...about, metadata, by }),
-      attributesChanged: (attributes, by) => room.announce({ kind: 'peerAttributesUpdated', ...about, attributes, by }),
+      metadataChanged: (metadata, by) => room.announce({ kind: 'peerMetadataUpdated', ...about(), metadata, by }),
+      attributesChanged: (attributes, by) => room.announce({ kind: 'peerAttributesUpdated', ...about(), attributes, by }),
+    });
+    this.admission = new Admission({
+      automatic: room.automaticAdmission,
+      join: (connection, span) => {
+        this.#waitingEnded('admitted');
+        this.#join(connection, span);
+        connection.send({ event: 'admitted', data: this.#joined() });
+      },
     });
     this.#enableSimulcast = init.enableSimulcast;
     this.#room = room;
@@ -63,7 +77,7 @@ export class Peer {
     this.#dataBudget = DataBudget.ofPeer(room.dataMaxBytes);
     this.timeout = new DisconnectTimeout({
       timeout: room.disconnectedTimeout,
-      waiting: () => !this.#gone && !this.connected,
+      waiting: () => !this.#gone && statusOf(this) === 'disconnected',
       expired: () => this.remove('timeout'),
     });
     this.timeout.restart();
@@ -84,7 +98,7 @@ export class Peer {
       id: this.id,
       type: 'webrtc',
       externalId: this.externalId,
-      status: this.connected ? 'connected' : 'disconnected',
+      status: statusOf(this),
       metadata: this.profile.metadata,
       attributes: this.profile.attributes,
       permissions: this.rights.permissions,
@@ -100,18 +114,25 @@ export class Peer {
   async welcome(): Promise<Welcome> {
     const rtpCapabilities = await this.#room.media.rtpCapabilities();
     const { incarnation } = this.#room;
-    const { permissions } = this.rights;
-    return { incarnation, permissions, ...shownAttributes(this.profile), rtpCapabilities, ...this.#room.present(this.id) };
+    const withheld = this.admission.waiting ? { ...nothing, waiting: true as const } : {};
+    return { incarnation, rtpCapabilities, ...this.#joined(), ...withheld };
   }
 
-  /** @throws ServiceError `conflict` if the peer is already connected, unless it is taken over */
+  /** Joins the room, or waits to be admitted. @throws ServiceError `conflict` if the peer is already connected, unless it is taken over */
   connect(connection: PeerConnection, { takeover = false, span }: ConnectOptions = {}): void {
     if (this.#gone) throw new ServiceError('peer_not_found', `Peer ${this.id} does not exist`);
-    const replaced = this.#session;
-    if (replaced && !takeover) throw new ServiceError('conflict', `Peer ${this.id} is already connected`);
-    this.#endSession();
-    replaced?.closeConnection('takenOver');
+    if (statusOf(this) !== 'disconnected' && !takeover) throw new ServiceError('conflict', `Peer ${this.id} is already connected`);
+    this.#endConnection('disconnected')('takenOver');
     this.timeout.stop();
+    if (this.admission.enter(connection, span)) {
+      this.#join(connection, span);
+      return;
+    }
+    this.#log.info('peer waiting for admission');
+    this.#room.announce({ kind: 'peerWaiting', peerId: this.id, metadata: this.profile.metadata });
+  }
+
+  #join(connection: PeerConnection, span: Span | undefined): void {
     this.#session = new RoomSession(
       connection,
       {
@@ -138,30 +159,30 @@ export class Peer {
 
   /** The connection is lost permanently: tracks end, the peer stays. `since`: milliseconds since its socket was lost. Idempotent. */
   disconnect(since = 0): void {
-    if (!this.#session) return;
-    this.#endSession();
+    if (statusOf(this) === 'disconnected') return;
+    this.#endConnection('disconnected');
     this.timeout.restart(since);
   }
 
   /** Removes the peer from its room. `reason` is part of PeerDeleted, `closeReason` is sent to the peer. Idempotent. */
   remove(reason: string, closeReason: CloseReason = 'peerRemoved'): void {
-    this.#leave(closeReason, { kind: 'peerDeleted', peerId: this.id, reason });
+    this.#leave(reason, closeReason, { kind: 'peerDeleted', peerId: this.id, reason });
   }
 
   /** The session of the peer failed permanently. */
   crash(reason: string): void {
     this.#log.error({ reason }, 'peer crashed');
-    this.#leave('internalError', { kind: 'peerCrashed', peerId: this.id, reason });
+    this.#leave('crashed', 'internalError', { kind: 'peerCrashed', peerId: this.id, reason });
   }
 
   /** The room crashed: the connection ends with PeerDisconnected, followed by RoomCrashed only. */
   roomCrashed(): void {
-    this.#leave('internalError');
+    this.#leave('room_crashed', 'internalError');
   }
 
   /** The disconnect timeout of the room changed. */
   timeoutChanged(): void {
-    this.#session?.pongTimeoutChanged();
+    (this.#session ?? this.admission.waiting)?.pongTimeoutChanged();
     this.timeout.restart();
   }
 
@@ -175,26 +196,46 @@ export class Peer {
     return [...(this.#session?.publications.tracks ?? [])].map((track) => track.view());
   }
 
-  #endSession(): void {
+  #joined(): Joined {
+    return { permissions: this.rights.permissions, ...shownAttributes(this.profile), ...this.#room.present(this.id) };
+  }
+
+  #waitingEnded(reason: string): void {
+    this.#log.info({ reason }, 'peer stopped waiting');
+    this.#room.announce({ kind: 'peerWaitingEnded', peerId: this.id, reason });
+  }
+
+  /** Ends the session or the wait. @returns a function that closes its connection */
+  #endConnection(reason: string): (closeReason: CloseReason) => void {
+    const waiting = this.admission.stop();
+    if (waiting) this.#waitingEnded(reason);
     const session = this.#session;
-    if (!session) return;
+    if (!session) return (closeReason) => waiting?.close(closeReason);
     session.end();
     this.#session = undefined;
     this.#log.info('peer disconnected');
     this.#room.announce({ kind: 'peerDisconnected', peerId: this.id, hidden: this.rights.hidden });
+    return (closeReason) => session.closeConnection(closeReason);
   }
 
-  #leave(closeReason: CloseReason, change?: RoomChange): void {
+  /** `reason`: why a wait ends. */
+  #leave(reason: string, closeReason: CloseReason, change?: RoomChange): void {
     if (this.#gone) return;
     this.#gone = true;
     this.timeout.stop();
     this.profile.stop();
-    const session = this.#session;
-    this.#endSession();
+    const close = this.#endConnection(reason);
     if (change) this.#room.announce(change);
     this.#room.forget(this.id);
-    session?.closeConnection(closeReason);
+    close(closeReason);
   }
+}
+
+export type PeerPresence = Pick<Peer, 'connected'> & { readonly admission: Pick<Admission, 'waiting'> };
+
+export function statusOf({ connected, admission }: PeerPresence): PeerStatus {
+  if (connected) return 'connected';
+  return admission.waiting ? 'waiting' : 'disconnected';
 }
 
 /** On the wire, attributes are omitted if there are none. */

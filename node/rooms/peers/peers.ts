@@ -1,14 +1,14 @@
 // Peer list of a room: adds peers up to the limits, and finds them by id, by track and by connection.
 import { ServiceError } from '../../../api/errors.ts';
 import { isValidId } from '../../../api/id.ts';
-import { type PeerOptions, permissionsSchema } from '../../../api/peer.ts';
+import { type PeerOptions, type PeerStatus, permissionsSchema } from '../../../api/peer.ts';
 import type { Target } from '../../../api/socket/peer-events.ts';
 import { newId } from '../ids.ts';
 import type { CloseReason } from '../interfaces.ts';
 import type { Access } from '../tokens/access-claims.ts';
 import { Revocations } from '../tokens/revocations.ts';
 import type { DataTrack, Track } from '../track.ts';
-import { Peer } from './peer.ts';
+import { Peer, statusOf } from './peer.ts';
 import type { PeerContext } from './peer-context.ts';
 import type { Publications } from './publications.ts';
 import type { PeerRightsInit } from './rights.ts';
@@ -45,9 +45,11 @@ export class Peers {
   }
 
   get connectedCount(): number {
-    let count = 0;
-    for (const peer of this.#peers.values()) if (peer.connected) count += 1;
-    return count;
+    return this.#count('connected');
+  }
+
+  get waitingCount(): number {
+    return this.#count('waiting');
   }
 
   *tracks(): Iterable<Track> {
@@ -103,7 +105,10 @@ export class Peers {
   add(options: PeerOptions, rights?: PeerRightsInit): AddedPeer {
     const { externalId } = options;
     const known = externalId === undefined ? undefined : this.#byExternalId(externalId);
-    if (known) return { peer: known, created: false };
+    if (known) {
+      if (options.admitted) known.admission.admit();
+      return { peer: known, created: false };
+    }
     const id = options.peerId ?? newId();
     const { context, maxPeers } = this.#options;
     if (this.#peers.has(id)) throw new ServiceError('already_exists', `Cannot add peer with id "${id}" - peer already exists`);
@@ -124,6 +129,7 @@ export class Peers {
       publishedFor: (peerId) => this.#publishedFor(peerId),
       forget: (peerId) => this.#peers.delete(peerId),
     });
+    if (options.admitted) peer.admission.admit();
     this.#peers.set(id, peer);
     context.announce({ kind: 'peerAdded', peerId: id, metadata: init.metadata });
     // The first peer needs the router; creating it now saves that time when the peer connects.
@@ -136,9 +142,21 @@ export class Peers {
    * @throws ServiceError `peer_not_found`
    */
   delete(peerId: string): void {
-    const externalId = this.#peers.get(peerId)?.externalId ?? null;
-    for (const identity of [peerId, externalId]) if (identity !== null) this.#revoked.add(identity);
+    this.#revoke(peerId);
     this.get(peerId).remove('removed');
+  }
+
+  /** Removes a waiting peer like delete(). @throws ServiceError `peer_not_found`, `conflict` if it does not wait */
+  deny(peerId: string): void {
+    const peer = this.get(peerId);
+    if (!peer.admission.waiting) throw new ServiceError('conflict', `Peer ${peerId} does not wait for admission`);
+    this.#revoke(peerId);
+    peer.remove('denied', 'peerDenied');
+  }
+
+  /** Admits the peers that wait now. */
+  admitWaiting(): void {
+    for (const { admission } of this.#peers.values()) if (admission.waiting) admission.admit();
   }
 
   timeoutChanged(): void {
@@ -151,6 +169,17 @@ export class Peers {
 
   roomCrashed(): void {
     for (const peer of [...this.#peers.values()]) peer.roomCrashed();
+  }
+
+  #count(status: PeerStatus): number {
+    let count = 0;
+    for (const peer of this.#peers.values()) if (statusOf(peer) === status) count += 1;
+    return count;
+  }
+
+  #revoke(peerId: string): void {
+    const externalId = this.#peers.get(peerId)?.externalId ?? null;
+    for (const identity of [peerId, externalId]) if (identity !== null) this.#revoked.add(identity);
   }
 
   #byExternalId(externalId: string): Peer | undefined {

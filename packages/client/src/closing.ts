@@ -3,6 +3,7 @@ import {
   internalErrorCode,
   leftCode,
   malformedCode,
+  peerDeniedCode,
   peerRemovedCode,
   peerRemovedReason,
   roomStoppedCode,
@@ -16,6 +17,8 @@ export type ClosedReason =
   /** leave() was called. */
   | 'left'
   | 'peerRemoved'
+  /** The peer waited, and was not admitted. */
+  | 'denied'
   | 'roomStopped'
   /** The server failed, and the session of the peer with it. */
   | 'serverError'
@@ -49,6 +52,7 @@ const retryable = new Set<ClosedReason>(['left', 'takenOver', 'conflict', 'unrea
 const messages: Record<ClosedReason, string> = {
   left: 'The room was left',
   peerRemoved: 'The peer was removed from the room',
+  denied: 'The peer was not admitted to the room',
   roomStopped: 'The room was stopped',
   serverError: 'The server had an internal error',
   takenOver: 'The same peer connected elsewhere',
@@ -79,6 +83,7 @@ export function closing(reason: ClosedReason, code: number | null = null, messag
 /** The closing for a close code; undefined if the session may be resumed. */
 export function closingForCode(code: number, reason: string): Closing | undefined {
   if (code === peerRemovedCode && reason === peerRemovedReason) return closing('peerRemoved', code);
+  if (code === peerDeniedCode) return closing('denied', code);
   if (code === roomStoppedCode && reason === roomStoppedReason) return closing('roomStopped', code);
   if (code === leftCode) return closing('left', code);
   if (code === unauthenticatedCode) return closing('unauthorized', code);

@@ -3,7 +3,7 @@ import type { JoinResponse, Json, Requests, ServerEvent } from './generated/prot
 
 export type Attributes = Readonly<Record<string, string>>;
 export type AttributesPatch = Requests['setAttributes']['attributes'];
-type Request = (method: 'setAttributes', data: Requests['setAttributes'], portable: boolean) => Promise<unknown>;
+type Request = <M extends 'setAttributes' | 'setPeerMetadata'>(method: M, data: Requests[M], portable: boolean) => Promise<unknown>;
 type Changed = (profile: { metadata: Json; attributes: Attributes }) => void;
 
 export class OwnProfile {
@@ -44,11 +44,22 @@ export class OwnProfile {
     return true;
   }
 
-  /** A new session. In a recreated room the attributes that the application set are set again. */
-  async enter({ incarnation, attributes = {} }: JoinResponse): Promise<void> {
+  /** Attributes that the backend set before this peer was admitted. */
+  admitted({ attributes = {} }: Pick<JoinResponse, 'attributes'>): void {
+    this.#attributes = attributes;
+  }
+
+  /** Metadata for the join. A peer that waits has sent it before, and may change it until the join is processed. */
+  ofJoin({ waiting }: JoinResponse): Json | undefined {
+    return waiting ? undefined : this.metadata;
+  }
+
+  /** A new session. In a recreated room the attributes that the application set are set again. A peer that waits should have a name. */
+  async enter({ incarnation, attributes = {}, waiting }: JoinResponse): Promise<void> {
     const recreated = this.#incarnation !== undefined && this.#incarnation !== incarnation;
     this.#incarnation = incarnation;
     this.#attributes = attributes;
+    if (waiting && this.metadata !== undefined) await this.#request('setPeerMetadata', { metadata: this.metadata }, false);
     if (recreated && Object.keys(this.#set).length > 0) await this.setAttributes({ ...this.#set });
   }
 }

@@ -1,4 +1,5 @@
 // Room client: joins a room, publishes tracks and attaches received ones; reconnects automatically.
+import { Admission } from './admission.ts';
 import { type Closing, closing } from './closing.ts';
 import { Connection, type Outage } from './connection.ts';
 import type { DataChannel, DataChannelOptions } from './data-channel.ts';
@@ -32,6 +33,7 @@ export class RoomClient extends Emitter<RoomEvents> {
   readonly #roster = new Roster((name, data) => this.emit(name, data as RoomEvents[typeof name]));
   readonly #received: ReceivedTracks;
   readonly #profile: OwnProfile;
+  readonly #admission = new Admission();
   readonly #joined = deferred<void>();
   readonly #onPageHide = (event: { persisted?: boolean }) => {
     if (!event.persisted) void this.leave();
@@ -43,7 +45,6 @@ export class RoomClient extends Emitter<RoomEvents> {
   #welcome: JoinResponse | undefined;
   #permissions: Permissions | undefined;
   #mode: 'auto' | 'manual';
-  #activeSpeaker: string | null = null;
   #outage: Outage | undefined;
 
   /** @throws TypeError if the URL is invalid, there is no WebSocket, or not exactly one of `token` and `accessToken`. */
@@ -153,7 +154,7 @@ export class RoomClient extends Emitter<RoomEvents> {
   }
 
   get activeSpeaker(): string | null {
-    return this.#activeSpeaker;
+    return this.#roster.activeSpeaker;
   }
 
   /** The current connection outage; undefined while connected. */
@@ -185,7 +186,7 @@ export class RoomClient extends Emitter<RoomEvents> {
     return this.#received.layers(trackId);
   }
 
-  /** Joins the room. Resolves when media can flow. @throws RoomClosedError if joining fails */
+  /** Joins the room. Resolves when media can flow, for a peer that waits after it was admitted. @throws RoomClosedError if joining fails */
   join(): Promise<void> {
     if (this.#state === 'new') {
       this.#setState('connecting');
@@ -303,10 +304,16 @@ export class RoomClient extends Emitter<RoomEvents> {
     this.#setPermissions(joinResponse.permissions);
     this.#media.lost();
     this.#roster.replace(joinResponse);
-    // Older servers do not send it.
-    this.#setActiveSpeaker(joinResponse.activeSpeaker ?? null);
+    this.#profile.enter(joinResponse).catch((error) => this.#options.logger?.debug?.('could not set the profile again', error));
+    const admitted = this.#admission.enter(joinResponse);
+    if (joinResponse.waiting) {
+      this.#setState('waiting');
+      this.emit('waiting', null);
+    }
     try {
-      await this.#media.enter(joinResponse, { metadata: this.#profile.metadata, mode: this.#mode });
+      // While it waits, media is prepared: the server holds the requests until it admits this peer.
+      await this.#media.enter(joinResponse, { metadata: this.#profile.ofJoin(joinResponse), mode: this.#mode });
+      await admitted;
     } catch (error) {
       if (error instanceof SessionLostError || this.#welcome !== joinResponse || this.#closing) return;
       this.#options.logger?.warn?.('could not join room', error);
@@ -314,7 +321,6 @@ export class RoomClient extends Emitter<RoomEvents> {
       return;
     }
     if (this.#welcome !== joinResponse || this.#closing) return;
-    this.#profile.enter(joinResponse).catch((error) => this.#options.logger?.debug?.('could not set attributes again', error));
     if (this.#options.audioLevels) this.#connection.request('setAudioLevels', { enabled: true }).catch(() => {});
     this.#entering = false;
     this.#hasJoined = true;
@@ -325,30 +331,34 @@ export class RoomClient extends Emitter<RoomEvents> {
   #resumed(joinResponse: JoinResponse): void {
     this.#setPermissions(joinResponse.permissions);
     this.#media.resumed();
-    if (this.#hasJoined && !this.#entering) this.#setState('joined');
+    if (this.#admission.waiting) this.#setState('waiting');
+    else if (this.#hasJoined && !this.#entering) this.#setState('joined');
+  }
+
+  /** @returns true if the event was handled */
+  #admitted({ event, data }: ServerEvent): boolean {
+    if (event !== 'admitted' || !this.#admission.admitted()) return event === 'admitted';
+    this.#setPermissions(data.permissions);
+    this.#profile.admitted(data);
+    this.#roster.replace(data);
+    this.#setState('connecting');
+    this.emit('admitted', null);
+    return true;
   }
 
   #take(event: ServerEvent): void {
-    if (this.#media.take(event) || this.#roster.take(event) || this.#profile.take(event) || this.rpc.take(event)) return;
+    if (this.#admitted(event) || this.#media.take(event) || this.#roster.take(event) || this.#profile.take(event) || this.rpc.take(event))
+      return;
     switch (event.event) {
       case 'layersChanged':
         this.#received.layersChanged(event.data.trackId, event.data.layers);
         this.emit('layersChanged', event.data);
         break;
       case 'trackNotSupported':
-        this.emit('trackNotSupported', event.data);
-        break;
-      case 'activeSpeaker':
-        this.#setActiveSpeaker(event.data.peerId);
-        break;
       case 'audioLevels':
-        this.emit('audioLevels', event.data);
-        break;
       case 'data':
-        this.emit('data', event.data);
-        break;
       case 'dataDropped':
-        this.emit('dataDropped', event.data);
+        this.emit(event.event, event.data as never);
         break;
       case 'permissionsUpdated':
         this.#setPermissions(event.data.permissions);
@@ -377,12 +387,6 @@ export class RoomClient extends Emitter<RoomEvents> {
     const known = this.#permissions;
     this.#permissions = permissions;
     if (known && JSON.stringify(known) !== JSON.stringify(permissions)) this.emit('permissionsUpdated', { permissions });
-  }
-
-  #setActiveSpeaker(peerId: string | null): void {
-    if (this.#activeSpeaker === peerId) return;
-    this.#activeSpeaker = peerId;
-    this.emit('activeSpeaker', { peerId });
   }
 
   #setState(state: RoomState): void {

@@ -11,13 +11,17 @@ import type { RosterEvents } from './roster.ts';
 export type RoomStats = { server: ServerStats; send: RTCStatsReport | undefined; recv: RTCStatsReport | undefined };
 
 /**
- * new -> connecting -> joined -> (reconnecting -> joined)* -> closed. While reconnecting, media continues if the network permits. When
- * joined again, all state is restored.
+ * new -> connecting -> (waiting -> connecting ->) joined -> (reconnecting -> joined)* -> closed. While reconnecting, media continues if the
+ * network permits. When joined again, all state is restored. `waiting`: until this peer is admitted, also after its room was recreated.
  */
-export type RoomState = 'new' | 'connecting' | 'joined' | 'reconnecting' | 'closed';
+export type RoomState = 'new' | 'connecting' | 'waiting' | 'joined' | 'reconnecting' | 'closed';
 
 export type RoomEvents = RosterEvents & {
   stateChanged: { state: RoomState; previous: RoomState };
+  /** This peer waits until it is admitted. Until then it has no roster and no media. */
+  waiting: null;
+  /** This peer was admitted after a wait; it is joining. */
+  admitted: null;
   /** The connection to the server was lost; repeated at each reconnect attempt. */
   reconnecting: Outage;
   /** The state of the media path changed, independent of the connection to the server. */
@@ -29,8 +33,6 @@ export type RoomEvents = RosterEvents & {
   trackNotSupported: Origin & { trackId: string; encoding: string };
   /** The received layers of a simulcast track changed; null: none. */
   layersChanged: { trackId: string; layers: Layers | null };
-  /** The active speaker changed; null: none. */
-  activeSpeaker: { peerId: string | null };
   /** Loudness in dBov (-127 to 0) of the loudest peers, about three times a second; empty once no peer is audible. */
   audioLevels: { levels: readonly { peerId: string; level: number }[] };
   /** A data message; `from` is the sending peer, or null for the server. */

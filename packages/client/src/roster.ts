@@ -1,4 +1,4 @@
-// Roster: peers, components and their tracks as known to this client; each change is reported once.
+// Roster: peers, components, their tracks and the active speaker as known to this client; each change is reported once.
 import type {
   EventData,
   JoinResponse,
@@ -51,7 +51,10 @@ export type RosterEvents = {
   trackRemoved: { track: RemoteTrack };
   /** Its metadata changed, or it was paused, resumed, muted or unmuted. */
   trackUpdated: { track: RemoteTrack };
+  /** The active speaker changed; null: none. */
+  activeSpeaker: { peerId: string | null };
 };
+type Present = Pick<JoinResponse, 'peers' | 'components' | 'roomMetadata' | 'activeSpeaker'>;
 type Emit = <Name extends keyof RosterEvents>(name: Name, data: RosterEvents[Name]) => void;
 
 export class Roster {
@@ -60,6 +63,7 @@ export class Roster {
   readonly #components = new Map<string, Omit<WireComponent, 'tracks'>>();
   readonly #tracks = new Map<string, RemoteTrack>();
   #roomMetadata: Json = null;
+  #activeSpeaker: string | null = null;
 
   constructor(emit: Emit) {
     this.#emit = emit;
@@ -77,12 +81,16 @@ export class Roster {
     return this.#roomMetadata;
   }
 
+  get activeSpeaker(): string | null {
+    return this.#activeSpeaker;
+  }
+
   track(trackId: string): RemoteTrack | undefined {
     return this.#tracks.get(trackId);
   }
 
   /** Replaces the state with that of a new session, and reports the differences. */
-  replace({ peers, components, roomMetadata = null }: Pick<JoinResponse, 'peers' | 'components' | 'roomMetadata'>): void {
+  replace({ peers, components, roomMetadata = null, activeSpeaker }: Present): void {
     this.#updateRoom(roomMetadata);
     const tracks = new Set([...peers, ...components].flatMap((each) => each.tracks.map(({ id }) => id)));
     for (const id of [...this.#tracks.keys()]) if (!tracks.has(id)) this.#removeTrack(id);
@@ -90,6 +98,8 @@ export class Roster {
     for (const id of [...this.#components.keys()]) if (!components.some((each) => each.id === id)) this.#removeComponent(id);
     for (const peer of peers) this.#addPeer(peer);
     for (const component of components) this.#addComponent(component);
+    // Older servers do not send it.
+    this.#setActiveSpeaker(activeSpeaker ?? null);
   }
 
   /** @returns true if the event concerned the roster and was handled */
@@ -105,6 +115,9 @@ export class Roster {
         return this.#updatePeer(data.peerId, { metadata: data.metadata });
       case 'peerAttributesUpdated':
         return this.#updatePeer(data.peerId, { attributes: data.attributes });
+      case 'activeSpeaker':
+        this.#setActiveSpeaker(data.peerId);
+        return true;
       case 'roomMetadataUpdated':
         this.#updateRoom(data.metadata);
         return true;
@@ -137,6 +150,12 @@ export class Roster {
     if (JSON.stringify(metadata) === JSON.stringify(this.#roomMetadata)) return;
     this.#roomMetadata = metadata;
     this.#emit('roomUpdated', { metadata });
+  }
+
+  #setActiveSpeaker(peerId: string | null): void {
+    if (this.#activeSpeaker === peerId) return;
+    this.#activeSpeaker = peerId;
+    this.#emit('activeSpeaker', { peerId });
   }
 
   #addPeer({ id, metadata, attributes = {}, tracks }: WirePeer): void {

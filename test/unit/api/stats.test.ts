@@ -95,6 +95,7 @@ test('a slow measurement is reused ten times as long, and a failed one is repeat
   const slow = {
     id: 'alice',
     connected: true,
+    admission: { waiting: undefined },
     session: {
       mediaStats: async () => {
         now += 500;
@@ -121,6 +122,7 @@ test('in a large room only some received tracks of each peer are measured', asyn
   const crowd = Array.from({ length: 400 }, (_, index) => ({
     id: `p${index}`,
     connected: true,
+    admission: { waiting: undefined },
     session: {
       mediaStats: async (most: number) => {
         asked.push(most);

@@ -9,6 +9,8 @@ import { type FakeServer, type FakeSocket, startFakeServer } from './fake-server
 export const timing = { retryDelays: [0, 10], resumePause: 10 };
 const names = [
   'stateChanged',
+  'waiting',
+  'admitted',
   'closed',
   'peerJoined',
   'peerLeft',

@@ -18,6 +18,7 @@ const config = {
   videoCodec: null,
   webhookUrl: null,
   metadata: null,
+  admission: 'automatic' as const,
   peerlessPurgeTimeout: null,
   peerDisconnectedTimeout: null,
 };

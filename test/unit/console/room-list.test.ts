@@ -8,6 +8,7 @@ const config = {
   maxPeers: null,
   videoCodec: null,
   metadata: null,
+  admission: 'automatic' as const,
   webhookUrl: null,
   peerlessPurgeTimeout: null,
   peerDisconnectedTimeout: null,

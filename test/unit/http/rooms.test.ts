@@ -1,7 +1,8 @@
 // REST routes of rooms, peers, tracks and data, over a real socket on real rooms.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { connectPeer, joinPeer, publish } from '../../kit/fakes/rooms.ts';
+import type { PeerView } from '../../../api/peer.ts';
+import { connectPeer, joinPeer, publish, TestConnection } from '../../kit/fakes/rooms.ts';
 import { fieldsOf } from '../../kit/fields.ts';
 import { startServer } from './server.ts';
 
@@ -17,6 +18,7 @@ test('POST /room without a body creates a room with a random id and returns the 
     videoCodec: null,
     webhookUrl: null,
     metadata: null,
+    admission: 'automatic',
     peerlessPurgeTimeout: null,
     peerDisconnectedTimeout: null,
   });
@@ -31,6 +33,7 @@ test('a room is created with every option, shown, changed and deleted, and then 
     videoCodec: 'vp8',
     webhookUrl: 'https://hooks.test/x',
     metadata: ['any JSON'],
+    admission: 'manual',
     peerlessPurgeTimeout: 60,
     peerDisconnectedTimeout: null,
   };
@@ -158,6 +161,31 @@ test('PATCH of a peer changes name, metadata and attributes, and nothing if it i
     { hand: 'up' },
   ]);
   assert.deepEqual(await patched({ metadata: { role: 'host' } }), [{ role: 'host' }, { hand: 'up' }]);
+});
+
+test('waiting peers are admitted one by one or all at once, or denied', async (context) => {
+  const { api, rooms } = await startServer(context);
+  await api.post('/room', { roomId: 'r', admission: 'manual' });
+  const ids = ['ada', 'bob', 'cyd', 'dan'];
+  for (const peerId of ids) {
+    await api.post('/room/r/peer', { type: 'webrtc', peerId });
+    rooms.findPeer('r', peerId)?.connect(new TestConnection());
+  }
+  const statuses = async () => (await api.get('/room/r')).body.data.peers.map(({ id, status }: PeerView) => `${id} ${status}`);
+  assert.deepEqual(await statuses(), ['ada waiting', 'bob waiting', 'cyd waiting', 'dan waiting']);
+  assert.equal((await api.post('/room/r/peer/ada/admit')).status, 204);
+  assert.equal((await api.post('/room/r/peer/ada/admit')).status, 204);
+  assert.equal((await api.post('/room/r/peer/bob/deny')).status, 204);
+  assert.deepEqual(await statuses(), ['ada connected', 'cyd waiting', 'dan waiting']);
+  assert.equal((await api.post('/room/r/admit')).status, 204);
+  assert.deepEqual(await statuses(), ['ada connected', 'cyd connected', 'dan connected']);
+  const refused = async (path: string) => {
+    const { status, body } = await api.post(path);
+    return [status, body.code, body.errors];
+  };
+  assert.deepEqual(await refused('/room/r/peer/bob/admit'), [404, 'peer_not_found', 'Peer bob does not exist']);
+  assert.deepEqual(await refused('/room/r/peer/ada/deny'), [409, 'conflict', 'Peer ada does not wait for admission']);
+  assert.equal((await api.patch('/room/r', { admission: null })).status, 400);
 });
 
 test('a full room responds 503 room_full', async (context) => {

@@ -17,7 +17,7 @@ test('values are those at the time of the scrape, not of an earlier one', async 
     ...{ delivered, retries: 16, dead: 17, pending: 18 },
     ...{ pendingBytes: 19, spoolErrors: 20, spoolBytes: 21 },
   }));
-  metrics.collect(nodeMetrics.rooms, () => ({ rooms: 1, peers: 2, components, tracks: [[{ kind: 'audio' }, 0]] }));
+  metrics.collect(nodeMetrics.rooms, () => ({ rooms: 1, peers: 2, waitingPeers: 1, components, tracks: [[{ kind: 'audio' }, 0]] }));
   metrics.collectSlow(nodeMetrics.mediaTraffic, async () => ({ received: 8, sent: 9 }));
   const samples = samplesOf(await metrics.text());
   const expected = {

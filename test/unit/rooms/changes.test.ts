@@ -35,6 +35,8 @@ const rows: { [Kind in ChangeKind]: [change: RoomChange & { kind: Kind }, ...Row
   activeSpeakerChanged: [{ kind: 'activeSpeakerChanged', peerId: 'p' }, 'activeSpeaker', {}],
   dataSent: [{ kind: 'dataSent', from: 'p', label: 'l', payload: 1, to: ['q'] }, 'data', { to: ['q'], except: 'p' }],
   peerAdded: [{ kind: 'peerAdded', peerId: 'p', metadata: null }],
+  peerWaiting: [{ kind: 'peerWaiting', peerId: 'p', metadata: null }],
+  peerWaitingEnded: [{ kind: 'peerWaitingEnded', peerId: 'p', reason: 'admitted' }],
   peerConnected: [{ kind: 'peerConnected', peer: { id: 'p', metadata: null, tracks: [] }, hidden: false }, 'peerJoined', { except: 'p' }],
   peerDisconnected: [{ kind: 'peerDisconnected', peerId: 'p', hidden: false }, 'peerLeft', { except: 'p' }],
   peerDeleted: [{ kind: 'peerDeleted', peerId: 'p', reason: 'removed' }],

@@ -65,6 +65,8 @@ test('the limits of the page are the effective ones', () => {
   assert.equal(burst, 4);
   assert.ok(row('messages a second').includes(`each ${bytesPerMessage / 1024} KiB`));
   assert.ok(row('queued requests').includes(`${defaultLimits.waitingRequests}, of ${defaultLimits.waitingBytes / 1024 / 1024} MiB`));
+  const { heldRequests, heldBytes } = defaultLimits;
+  assert.ok(row('held requests of a peer that waits to be admitted').includes(`${heldRequests}, of ${heldBytes / 1024} KiB`));
   assert.ok(row('nesting of JSON').includes(`${defaultLimits.depth} levels`));
   assert.ok(row('unread frames of the server').includes(`${defaultLimits.bufferedBytes / 1024 / 1024} MiB`));
   assert.equal(defaultLimits.freeAnswersPerOffer, 3);

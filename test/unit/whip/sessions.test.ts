@@ -165,6 +165,18 @@ test('a room with audio only rejects the video section of an offer, and an offer
   sessions.close();
 });
 
+test('an encoder does not wait: the peer must be admitted before', async (t) => {
+  const { sessions, admitted, alice, rooms } = await start(t);
+  rooms.room('r').patch({ admission: 'manual' });
+  const refusal = { code: 'conflict', message: 'Peer alice is not admitted to the room; an encoder cannot wait for it' };
+  await assert.rejects(sessions.start(admitted, obs), refusal);
+  assert.deepEqual([alice.view().status, sessions.size], ['disconnected', 0]);
+  alice.admission.admit();
+  await sessions.start(admitted, obs);
+  assert.equal(alice.view().status, 'connected');
+  sessions.close();
+});
+
 test('offers of one peer have a budget', async (t) => {
   const { sessions, admitted } = await start(t, { limited: true });
   for (let offers = 0; offers < 6; offers += 1) await sessions.start(admitted, obs);

@@ -4,6 +4,10 @@
 export const peerRemovedCode = 1000;
 export const peerRemovedReason = 'Peer removed';
 
+/** The peer was not admitted to the room and was removed. */
+export const peerDeniedCode = 4403;
+export const peerDeniedReason = 'Peer removed';
+
 /** The room ended; the session has ended. */
 export const roomStoppedCode = 1000;
 export const roomStoppedReason = 'Room stopped';

@@ -153,6 +153,8 @@ export type Responses = {
     roomId: string;
     /** Incarnation of the room: a recreated room with the same id has another one. */
     incarnation: string;
+    /** This peer waits until it is admitted (event `admitted`); then there are no roomMetadata, peers and components. Until then the server holds its requests, except ping, setPeerMetadata, setAttributes and leave, and processes them once it is admitted. */
+    waiting?: true;
     permissions: Permissions;
     /** Attributes of this peer. Omitted if it has none, and by nodes before 0.8. */
     attributes?: Record<string, string>;
@@ -219,6 +221,20 @@ export type Responses = {
 };
 
 export type ServerEvent =
+  | {
+      event: 'admitted';
+      data: {
+        permissions: Permissions;
+        /** Attributes of this peer. Omitted if it has none, and by nodes before 0.8. */
+        attributes?: Record<string, string>;
+        /** Metadata of the room. Omitted by nodes before 0.8. */
+        roomMetadata?: Json | null;
+        peers: RemotePeer[];
+        components: RemoteComponent[];
+        /** Id of the peer that is speaking; null: none. */
+        activeSpeaker: string | null;
+      };
+    }
   | {
       event: 'peerJoined';
       data: {

@@ -33,6 +33,7 @@ const endings: Record<SessionEnd['reason'], { title: string; text?: string; agai
   roomStopped: { title: 'This room has ended', text: 'If the meeting continues elsewhere, ask for a new link.' },
   refused: { title: 'This room has ended or the link has expired', text: 'Ask for a new link.' },
   removed: { title: 'You were removed from the room', text: 'If this is a mistake, ask the person who invited you for a new link.' },
+  denied: { title: 'You were not admitted to the room', text: 'If this is a mistake, ask the person who invited you for a new link.' },
   takenOver: { title: 'This link was opened elsewhere', text: 'Each link admits one guest on one device at a time.', again: 'Join here' },
   failed: { title: 'The connection ended', again: 'Join again' },
 };

@@ -173,7 +173,7 @@ export class RoomSession extends Store<RoomSessionState> {
 
   async #publishRounds(): Promise<void> {
     try {
-      while (this.#publishAgain && !this.state.ending && this.state.phase !== 'joining') {
+      while (this.#publishAgain && (this.state.phase === 'joined' || this.state.phase === 'reconnecting')) {
         this.#publishAgain = false;
         await this.#publishAll();
       }
@@ -234,6 +234,7 @@ const labels: Record<Source, string> = {
 const phases: Record<RoomClient['state'], RoomSessionPhase> = {
   new: 'joining',
   connecting: 'joining',
+  waiting: 'waiting',
   joined: 'joined',
   reconnecting: 'reconnecting',
   closed: 'over',
@@ -243,6 +244,7 @@ const reasons: Record<Closing['reason'], SessionEnd['reason']> = {
   left: 'left',
   roomStopped: 'roomStopped',
   peerRemoved: 'removed',
+  denied: 'denied',
   takenOver: 'takenOver',
   conflict: 'takenOver',
   notFound: 'refused',

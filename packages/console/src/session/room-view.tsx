@@ -79,6 +79,9 @@ export function RoomView({ session, media, roomId, name, detailed = false, actio
               attach={showCamera}
             />
           </TileGrid>
+          {state.phase === 'waiting' && (
+            <p className="alone">You join when you are admitted. Until then no participant sees or hears you.</p>
+          )}
           {isAlone && !state.components.some(hasTile) && <p className="alone">You are the only one here.</p>}
         </main>
         {chatOpen && (
@@ -146,6 +149,7 @@ export function RoomView({ session, media, roomId, name, detailed = false, actio
 
 const phases: Record<RoomSessionPhase, string> = {
   joining: 'Joining…',
+  waiting: 'Waiting',
   joined: 'Connected',
   reconnecting: 'Disconnected. Reconnecting…',
   over: 'Ended',

@@ -3,10 +3,10 @@ import type { ReceivedLayers } from '@mediarooms/client';
 import type { OutageState } from './outage.ts';
 
 export type Source = 'camera' | 'microphone' | 'screen' | 'screenSound';
-export type RoomSessionPhase = 'joining' | 'joined' | 'reconnecting' | 'over';
+export type RoomSessionPhase = 'joining' | 'waiting' | 'joined' | 'reconnecting' | 'over';
 
 /** Why a session ended. */
-export type SessionEnd = { reason: 'left' | 'roomStopped' | 'removed' | 'takenOver' | 'refused' | 'failed'; message: string };
+export type SessionEnd = { reason: 'left' | 'roomStopped' | 'removed' | 'denied' | 'takenOver' | 'refused' | 'failed'; message: string };
 
 export type RemoteTrack = {
   id: string;

@@ -42,7 +42,11 @@ export type RoomEvents = {
   RoomMetadataUpdated: Kind<'RoomMetadataUpdated', 'seq' | 'metadata'>;
   /** A peer was created. */
   PeerAdded: Kind<'PeerAdded', 'seq' | 'peerId' | 'metadata'>;
-  /** The peer connected and was authenticated. */
+  /** The peer connected and was authenticated, and waits until it is admitted (`admission` of the room). Other peers do not see it. */
+  PeerWaiting: Kind<'PeerWaiting', 'seq' | 'peerId' | 'metadata'>;
+  /** The peer does not wait any more; exactly one follows each `PeerWaiting`, unless the node is lost. `reason` is `admitted` (`PeerConnected` follows), `disconnected` (it left, or its resume window expired), or the reason of its removal, for example `denied` (`PeerDeleted` follows). */
+  PeerWaitingEnded: Kind<'PeerWaitingEnded', 'seq' | 'peerId' | 'reason'>;
+  /** The peer connected, was authenticated and joined the room. */
   PeerConnected: Kind<'PeerConnected', 'seq' | 'peerId'>;
   /** The peer disconnected permanently: it left, its resume window expired, it was removed or crashed, or its room or node ended. Exactly one per disconnect; for a lost node emitted before `RoomCrashed`, without `seq`. */
   PeerDisconnected: Kind<'PeerDisconnected', 'peerId'>;

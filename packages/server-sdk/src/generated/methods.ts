@@ -160,6 +160,31 @@ export class Peers {
   }
 
   /**
+   * Admit a peer to a room with manual admission. A waiting peer joins at once, another one when it connects. It stays admitted.
+   * @throws MediaroomsError `room_not_found`, `room_ended`, `node_unreachable`, `peer_not_found`
+   */
+  async admit(roomId: string, peerId: string, options?: RequestOptions): Promise<void> {
+    await this.#transport.call('admitPeer', { path: { roomId, peerId } }, options);
+  }
+
+  /**
+   * Do not admit a waiting peer: it is removed like with DELETE, and its client is notified of the cause.
+   * Not retried if its response was lost.
+   * @throws MediaroomsError `room_not_found`, `room_ended`, `node_unreachable`, `peer_not_found`, `conflict`
+   */
+  async deny(roomId: string, peerId: string, options?: RequestOptions): Promise<void> {
+    await this.#transport.call('denyPeer', { path: { roomId, peerId } }, options);
+  }
+
+  /**
+   * Admit every peer that waits now.
+   * @throws MediaroomsError `room_not_found`, `room_ended`, `node_unreachable`
+   */
+  async admitWaiting(roomId: string, options?: RequestOptions): Promise<void> {
+    await this.#transport.call('admitWaiting', { path: { roomId } }, options);
+  }
+
+  /**
    * Get a fresh token for a peer; older tokens stay valid until they expire.
    * @throws MediaroomsError `room_not_found`, `room_ended`, `node_unreachable`, `peer_not_found`
    */

@@ -52,6 +52,9 @@ export const operations = {
   updatePeer: { method: 'PATCH', path: '/room/{roomId}/peer/{peerId}', repeatable: true },
   deletePeer: { method: 'DELETE', path: '/room/{roomId}/peer/{peerId}', repeatable: true },
   requestRpc: { method: 'POST', path: '/room/{roomId}/peer/{peerId}/rpc', repeatable: false },
+  admitPeer: { method: 'POST', path: '/room/{roomId}/peer/{peerId}/admit', repeatable: true },
+  denyPeer: { method: 'POST', path: '/room/{roomId}/peer/{peerId}/deny', repeatable: false },
+  admitWaiting: { method: 'POST', path: '/room/{roomId}/admit', repeatable: true },
   renewPeerToken: { method: 'POST', path: '/room/{roomId}/peer/{peerId}/token', repeatable: true },
   deleteTrack: { method: 'DELETE', path: '/room/{roomId}/track/{trackId}', repeatable: true },
   muteTrack: { method: 'POST', path: '/room/{roomId}/track/{trackId}/mute', repeatable: true },
@@ -164,6 +167,18 @@ export type Operations = {
     answer: {
       data: RpcResponse;
     };
+  };
+  /** Admit a peer to a room with manual admission. A waiting peer joins at once, another one when it connects. It stays admitted. */
+  admitPeer: {
+    answer: undefined;
+  };
+  /** Do not admit a waiting peer: it is removed like with DELETE, and its client is notified of the cause. */
+  denyPeer: {
+    answer: undefined;
+  };
+  /** Admit every peer that waits now. */
+  admitWaiting: {
+    answer: undefined;
   };
   /** Get a fresh token for a peer; older tokens stay valid until they expire. */
   renewPeerToken: {

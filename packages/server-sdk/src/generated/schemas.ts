@@ -5,6 +5,9 @@ export type Access = {
   scope: 'full' | 'read';
 };
 
+/** manual: a peer that connects waits until a backend admits it. automatic: no peer waits. */
+export type Admission = 'automatic' | 'manual';
+
 /** What is live in the rooms of a node, by cause. */
 export type Busy = {
   /** Rooms with at least one of the following. A drain waits for them; all other rooms end at once. */
@@ -222,6 +225,8 @@ export type EventType =
   | 'RoomCrashed'
   | 'RoomMetadataUpdated'
   | 'PeerAdded'
+  | 'PeerWaiting'
+  | 'PeerWaitingEnded'
   | 'PeerConnected'
   | 'PeerDisconnected'
   | 'PeerDeleted'
@@ -396,7 +401,8 @@ export type Peer = {
   id: string;
   type: 'webrtc';
   externalId: string | null;
-  status: 'connected' | 'disconnected';
+  /** waiting: connected, but not admitted to the room yet (`admission` of the room). */
+  status: 'connected' | 'waiting' | 'disconnected';
   metadata: Json | null;
   /** Texts of the application by name, for example `{"role": "host"}`: at most 64, together 16 KiB of JSON. */
   attributes: Record<string, string>;
@@ -416,6 +422,8 @@ export type PeerOptions = {
   metadata?: Json | null;
   /** Texts of the application by name, for example `{"role": "host"}`: at most 64, together 16 KiB of JSON. */
   attributes?: Record<string, string>;
+  /** True: the peer never waits, also if the room has manual admission. */
+  admitted?: boolean;
   peerId?: string;
   /** Idempotency key chosen by the client: a repeated request returns the existing object. */
   externalId?: string;
@@ -437,7 +445,8 @@ export type PeerPatch = {
 
 export type PeerStats = {
   id: string;
-  status: 'connected' | 'disconnected';
+  /** waiting: connected, but not admitted to the room yet (`admission` of the room). */
+  status: 'connected' | 'waiting' | 'disconnected';
   quality: Quality;
   /** From the peer; null without a send transport. */
   up: LinkFigures | null;
@@ -665,7 +674,8 @@ export type RoomConfig = {
   videoCodec: VideoCodec | null;
   webhookUrl: string | null;
   metadata: Json | null;
-  /** Seconds without a connected peer after which the room ends; null = never. */
+  admission: Admission;
+  /** Seconds without a connected or waiting peer after which the room ends; null = never. */
   peerlessPurgeTimeout: number | null;
   /** Seconds after the loss of its connection that a peer is removed; null = never. */
   peerDisconnectedTimeout: number | null;
@@ -714,6 +724,7 @@ export type RoomOptions = {
   videoCodec?: VideoCodec | null;
   webhookUrl?: string | null;
   metadata?: Json | null;
+  admission?: Admission;
   peerlessPurgeTimeout?: number | null;
   peerDisconnectedTimeout?: number | null;
 };
@@ -731,6 +742,7 @@ export type RoomPatch = {
   maxPeers?: number | null;
   webhookUrl?: string | null;
   metadata?: Json | null;
+  admission?: Admission;
   peerlessPurgeTimeout?: number | null;
   peerDisconnectedTimeout?: number | null;
 };

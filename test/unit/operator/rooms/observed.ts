@@ -71,7 +71,11 @@ export function nodeRoom(room: Partial<NodeRoom> = {}): NodeRoom {
     id: 'r',
     incarnation,
     externalId: uid,
-    config: { ...mapNames<RoomFieldName, NodeRoom['config']>(roomFieldNames, () => null), peerDisconnectedTimeout: 120 },
+    config: {
+      ...mapNames<RoomFieldName, NodeRoom['config']>(roomFieldNames, () => null),
+      admission: 'automatic',
+      peerDisconnectedTimeout: 120,
+    },
     components: [],
     peers: [],
     ...room,

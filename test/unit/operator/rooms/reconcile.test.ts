@@ -70,11 +70,14 @@ describe('A Room without a room', () => {
 });
 
 describe('A Room whose room exists', () => {
+  const manual = { ...nodeRoom().config, admission: 'manual' as const };
   const topic = { ...nodeRoom().config, metadata: { topic: 1 } };
   check([
     ['is Ready', { location: present() }, 'wait Ready Ready=True/Ready Degraded=False/AsDeclared'],
     ['is patched if its configuration differs', { location: present(), spec: { maxPeers: 2 } }, 'patch'],
     ['is patched if its metadata differs', { location: present({ config: topic }), spec: { metadata: { topic: 2 } } }, 'patch'],
+    ['is patched if its admission differs', { location: present({ config: manual }), spec: { admission: 'automatic' } }, 'patch'],
+    ['keeps the admission that REST set', { location: present({ config: manual }), spec: {} }, 'wait Ready'],
     ['keeps the metadata that REST set', { location: present({ config: topic }), spec: {} }, 'wait Ready'],
     [
       'reports a rejected configuration, and does not retry it',
