@@ -48,10 +48,11 @@ export const peerViewSchema = z
     externalId: z.string().nullable(),
     status: peerStatusSchema,
     metadata: metadataSchema.nullable(),
-    // Nodes of 0.7 do not send `attributes` and `hidden`.
+    // Nodes of 0.7 do not send `attributes`, `hidden` and `admitted`.
     attributes: attributesSchema.default({}),
     permissions: permissionsSchema,
     hidden: z.boolean().default(false).meta({ description: 'True if other peers do not see this one.' }),
+    admitted: z.boolean().default(true).meta({ description: 'False if the peer waits, or will wait when it connects.' }),
     tracks: z.array(trackViewSchema),
   })
   .meta({ id: 'Peer', description: 'A participant of a room.' });

@@ -10,7 +10,18 @@ import { clusterName, conditions, id, integer, listMap, observedGeneration, pres
 const peer = z
   .object({
     name: id.meta({ description: 'Id of the peer. It stays the same when the room is recreated, so tokens stay valid.' }),
-    metadata: preservedJson('Any JSON value of the application, at most 16 KiB.').optional(),
+    metadata: preservedJson(
+      'Metadata of the peer when it is created: any JSON value of the application, at most 16 KiB. The peer may change it.',
+    ).optional(),
+    attributes: z.record(z.string(), z.string().max(16_384)).optional().meta({
+      description:
+        'Texts of the application by name (1 to 128 characters), together at most 16 KiB. The peer cannot change them; a name that is removed here keeps its text.',
+      maxProperties: 64,
+    }),
+    admitted: z
+      .boolean()
+      .optional()
+      .meta({ description: 'Whether the peer joins without waiting if the admission of the room is manual; false if omitted.' }),
     permissions: z
       .object({
         publish: z

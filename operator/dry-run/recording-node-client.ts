@@ -1,6 +1,6 @@
 // Node client of a dry run: sends reads, and records writes as messages instead of sending them. Their results are simulated, so that
 // dependent steps are included.
-import { type Permissions, peerSocketPath } from '../../api/peer.ts';
+import { peerSocketPath } from '../../api/peer.ts';
 import { NodeClient, type NodeClientOptions } from '../nodes/node-client.ts';
 import { NodeError } from '../nodes/node-error.ts';
 import {
@@ -88,17 +88,19 @@ export class RecordingNodeClient extends NodeClient {
     this.#rooms.delete(this.#key(roomId));
   }
 
-  override async addPeer(roomId: string, { peerId, externalId, permissions }: PeerRequest): ReturnType<NodeClient['addPeer']> {
-    const peer = { id: peerId, externalId, permissions, status: 'disconnected' };
+  override async addPeer(roomId: string, request: PeerRequest): ReturnType<NodeClient['addPeer']> {
+    const { peerId } = request;
+    const peer = peerOf(request);
     this.#plan(roomId, `would add peer ${peerId} to`, ({ peers }) => ({ peers: [...peers, peer] }));
     return { peer, token: placeholderToken(), url };
   }
 
-  override async patchPeer(roomId: string, peerId: string, permissions: Permissions): Promise<NodePeer> {
-    const changed = (peer: NodePeer) => (peer.id === peerId ? { ...peer, permissions } : peer);
-    const change = ({ peers }: NodeRoom) => ({ peers: peers.map(changed) });
-    const { peers } = this.#plan(roomId, `would change permissions of peer ${peerId} of`, change);
-    return peers.find(({ id }) => id === peerId) ?? { id: peerId, externalId: null, status: 'disconnected', permissions };
+  override async patchPeer(roomId: string, request: PeerRequest): Promise<NodePeer> {
+    const { peerId } = request;
+    const changed = peerOf(request);
+    const change = ({ peers }: NodeRoom) => ({ peers: peers.map((peer) => (peer.id === peerId ? { ...peer, ...changed } : peer)) });
+    const { peers } = this.#plan(roomId, `would change peer ${peerId} of`, change);
+    return peers.find(({ id }) => id === peerId) ?? changed;
   }
 
   override async deletePeer(roomId: string, peerId: string): Promise<void> {
@@ -155,4 +157,8 @@ export class RecordingNodeClient extends NodeClient {
 function placeholderToken(): string {
   const iat = Math.floor(Date.now() / 1000);
   return `.${Buffer.from(JSON.stringify({ iat, exp: iat + tokenLifetimeSeconds })).toString('base64url')}.`;
+}
+
+function peerOf({ peerId, externalId, permissions, attributes = {}, admitted = true }: PeerRequest): NodePeer {
+  return { id: peerId, externalId, status: 'disconnected', permissions, attributes, admitted };
 }

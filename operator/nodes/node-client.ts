@@ -4,7 +4,6 @@ import { requestPath } from '../../api/core/request-path.ts';
 import { traceparentHeader } from '../../api/core/traceparent.ts';
 import { operations } from '../../api/operations/table.ts';
 import type { NamesIn } from '../../api/parameters.ts';
-import type { Permissions } from '../../api/peer.ts';
 import { parseJson } from '../json.ts';
 import { Deadline } from '../kube/http/deadline.ts';
 import { Semaphore } from '../kube/http/semaphore.ts';
@@ -146,8 +145,8 @@ export class NodeClient {
 
   /** `url`: address of the websocket of the peer without a scheme. @throws NodeError `already_exists`, `room_full` */
   async addPeer(roomId: string, peer: PeerRequest, signal?: AbortSignal): Promise<{ peer: NodePeer; token: string; url: string }> {
-    const { peerId, externalId, metadata, permissions } = peer;
-    const body = { type: 'webrtc' as const, peerId, externalId, options: { permissions }, ...(metadata !== undefined && { metadata }) };
+    const { permissions, ...given } = peer;
+    const body = { type: 'webrtc' as const, options: { permissions }, ...given };
     const { data } = await this.#call('addPeer', { params: { roomId }, body }, createdPeerSchema, { signal });
     return { peer: data.peer, token: data.token, url: data.peer_websocket_url };
   }
@@ -157,9 +156,15 @@ export class NodeClient {
     return { peer: data.peer, url: data.peer_websocket_url };
   }
 
-  async patchPeer(roomId: string, peerId: string, permissions: Permissions, signal?: AbortSignal): Promise<NodePeer> {
-    const input = { params: { roomId, peerId }, body: { permissions } };
-    return (await this.#call('updatePeer', input, foundPeerSchema, { signal })).data.peer;
+  /** Sets permissions and the given attributes, and admits the peer if it is to be admitted. */
+  async patchPeer(roomId: string, peer: PeerRequest, signal?: AbortSignal): Promise<NodePeer> {
+    const { peerId, permissions, attributes, admitted } = peer;
+    const params = { roomId, peerId };
+    const body = { permissions, ...(attributes && { attributes }) };
+    const { data } = await this.#call('updatePeer', { params, body }, foundPeerSchema, { signal });
+    if (data.peer.admitted || !admitted) return data.peer;
+    await this.#call('admitPeer', { params }, undefined, { signal });
+    return { ...data.peer, admitted };
   }
 
   async deletePeer(roomId: string, peerId: string, signal?: AbortSignal): Promise<void> {

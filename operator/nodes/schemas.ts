@@ -32,6 +32,9 @@ export const nodePeerSchema = readerOf<PeerView>()(
     externalId: text.nullable().default(null),
     status: text,
     permissions: z.object({ publish: z.array(text).max(16), subscribe: z.boolean(), data: z.boolean() }),
+    // Nodes of 0.7 do not send these.
+    attributes: z.record(z.string(), z.string()).default({}),
+    admitted: z.boolean().default(true),
   }),
 );
 export type NodePeer = z.infer<typeof nodePeerSchema>;
@@ -148,5 +151,8 @@ export type OperationId = keyof typeof operations;
 export type RequestBody<Id extends OperationId> = z.input<NonNullable<(typeof operations)[Id]['body']>['schema']>;
 
 export type RoomRequest = Required<Pick<RequestBody<'createRoom'>, 'roomId' | 'externalId'>> & RequestBody<'createRoom'>;
-export type PeerRequest = { peerId: string; externalId: string; metadata?: RequestBody<'addPeer'>['metadata']; permissions: Permissions };
+export type PeerRequest = { peerId: string; externalId: string; permissions: Permissions } & Pick<
+  RequestBody<'addPeer'>,
+  'metadata' | 'attributes' | 'admitted'
+>;
 export type ComponentRequest = Required<RequestBody<'addComponent'>>;

@@ -198,17 +198,26 @@ async function addPeers({ signal }: ActContext, draft: Draft, node: NodeClient, 
     } catch (error) {
       if (hasCode(error, 'room_full')) full = error;
       else if (!isRefusal(error)) throw error;
-      const rejection = { reason: full ? 'RoomFull' : 'PeerRefused', message: `${(error as NodeError).message}.` };
-      draft.set({ refusedPeers: new Map([...draft.observed.refusedPeers, [request.peerId, rejection]]) });
+      refusePeer(draft, request, { reason: full ? 'RoomFull' : 'PeerRefused', message: `${(error as NodeError).message}.` });
     }
   });
 }
 
 async function patchPeers({ signal }: ActContext, draft: Draft, node: NodeClient, action: Of<'patchPeers'>): Promise<void> {
-  await eachOf(action.peers, width, async ({ peerId, permissions }) => {
-    const peer = await node.patchPeer(draft.observed.roomId, peerId, permissions, signal).catch(ignoreMissing('peer_not_found'));
-    draft.changeRoom(({ peers }) => ({ peers: peers.flatMap((each) => (each.id !== peerId ? [each] : peer ? [peer] : [])) }));
+  await eachOf(action.peers, width, async (request) => {
+    const { peerId } = request;
+    try {
+      const peer = await node.patchPeer(draft.observed.roomId, request, signal).catch(ignoreMissing('peer_not_found'));
+      draft.changeRoom(({ peers }) => ({ peers: peers.flatMap((each) => (each.id !== peerId ? [each] : peer ? [peer] : [])) }));
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      refusePeer(draft, request, { reason: 'PeerRefused', message: `${error.message}.` });
+    }
   });
+}
+
+function refusePeer(draft: Draft, { peerId }: PeerRequest, rejection: Rejection): void {
+  draft.set({ refusedPeers: new Map([...draft.observed.refusedPeers, [peerId, rejection]]) });
 }
 
 async function freshToken({ signal }: ActContext, draft: Draft, node: NodeClient, peerId: string): Promise<void> {

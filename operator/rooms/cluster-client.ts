@@ -217,7 +217,9 @@ export function contentDigest({ incarnation, config, components, peers }: NodeRo
     Object.entries(config).sort(),
     components.map(({ id, properties }) => [id, properties?.uploadProblem ?? ''].join()).sort(),
     peers
-      .map(({ id, status, permissions: { publish, subscribe, data } }) => [id, status, [...publish].sort(), subscribe, data].join())
+      .map(({ id, status, permissions: { publish, subscribe, data }, attributes, admitted }) =>
+        JSON.stringify([id, status, [...publish].sort(), subscribe, data, admitted, Object.entries(attributes).sort()]),
+      )
       .sort(),
   ];
   return createHash('sha256').update(JSON.stringify(about)).digest('base64url');

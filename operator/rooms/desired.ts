@@ -88,17 +88,28 @@ export function roomRequest(room: { uid: string; roomId: string }, spec: RoomSpe
 
 type PeerSpec = NonNullable<RoomSpec['peers']>[number];
 
-export function peerRequest(uid: string, { name, metadata, permissions }: PeerSpec): PeerRequest {
-  // The API server stores only JSON.
-  const request = { peerId: name, externalId: externalIdOf(uid, name), permissions: permissionsOf(permissions) };
-  return { ...request, metadata: metadata as PeerRequest['metadata'] };
+/** Without omitted fields: nodes before them would reject the request. */
+export function peerRequest(uid: string, { name, metadata, permissions, attributes, admitted }: PeerSpec): PeerRequest {
+  return {
+    ...{ peerId: name, externalId: externalIdOf(uid, name), permissions: permissionsOf(permissions) },
+    // The API server stores only JSON.
+    ...(metadata !== undefined && { metadata: metadata as NonNullable<PeerRequest['metadata']> }),
+    ...(attributes && { attributes }),
+    ...(admitted && { admitted }),
+  };
 }
 
 function permissionsOf(given: PeerSpec['permissions']): Permissions {
   return { publish: given?.publish ?? ['audio', 'video'], subscribe: given?.subscribe ?? true, data: given?.data ?? true };
 }
 
-export function samePermissions(one: NodePeer['permissions'], other: NodePeer['permissions']): boolean {
+/** True if a peer has what is declared. A peer may change its metadata, and may have more attributes. */
+export function isAsDeclared(peer: NodePeer, { permissions, attributes = {}, admitted }: PeerRequest): boolean {
+  if (!samePermissions(peer.permissions, permissions) || (admitted && !peer.admitted)) return false;
+  return Object.entries(attributes).every(([name, text]) => peer.attributes[name] === text);
+}
+
+function samePermissions(one: NodePeer['permissions'], other: NodePeer['permissions']): boolean {
   const kinds = ({ publish }: NodePeer['permissions']) => [...new Set(publish)].sort().join();
   return kinds(one) === kinds(other) && one.subscribe === other.subscribe && one.data === other.data;
 }

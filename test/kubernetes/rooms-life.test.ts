@@ -36,8 +36,12 @@ describe('A Room', () => {
     assert.equal(socket.welcome.ok, true);
     await fixture.waitFor('seminar', (each) => each.status.peers.connected === 1);
     // The change is effective without disconnecting a peer.
+    const [alice, bob] = [
+      { name: 'alice', attributes: { role: 'host' } },
+      { name: 'bob', admitted: true },
+    ];
     await fixture.server.apply(
-      room('seminar', { maxPeers: 2, webhookUrl: 'http://127.0.0.1:9/', peers: [{ name: 'alice' }, { name: 'bob' }] }),
+      room('seminar', { maxPeers: 2, admission: 'manual', webhookUrl: 'http://127.0.0.1:9/', peers: [alice, bob] }),
     );
     await fixture.waitUntilReady('seminar');
     const { body } = await api.get('/room/seminar');
@@ -47,7 +51,10 @@ describe('A Room', () => {
       body.data.peers.map(({ id, status: each }: { id: string; status: string }) => `${id} ${each}`),
       ['alice connected', 'bob disconnected'],
     );
+    assert.equal(body.data.config.admission, 'manual');
+    assert.deepEqual([body.data.peers[0].attributes, body.data.peers[1].admitted], [{ role: 'host' }, true]);
     await socket.waitFor('permissionsUpdated');
+    await socket.waitFor('peerAttributesUpdated', ({ peerId }) => peerId === 'alice');
     assert.equal((await fixture.secret('seminar-peers'))?.['alice.token'], secret?.['alice.token']);
     assert.equal(socket.webSocket.readyState, 1);
     await socket.close();

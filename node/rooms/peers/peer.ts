@@ -103,6 +103,7 @@ export class Peer {
       attributes: this.profile.attributes,
       permissions: this.rights.permissions,
       hidden: this.rights.hidden,
+      admitted: this.admission.permitted,
       tracks: this.#trackViews(),
     };
   }

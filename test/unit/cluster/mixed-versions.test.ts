@@ -33,7 +33,7 @@ const oldPeer = {
   permissions,
   tracks: [],
 };
-const peer = { ...oldPeer, attributes: {}, hidden: false };
+const peer = { ...oldPeer, attributes: {}, hidden: false, admitted: true };
 const address = 'b.test/eu';
 const url = `${address}/socket/peer/websocket`;
 const component = { id: 'c', type: 'file' as const, externalId: null, properties: {}, tracks: [] };

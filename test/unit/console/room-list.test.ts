@@ -21,6 +21,7 @@ const plain: Peer = {
   metadata: null,
   attributes: {},
   hidden: false,
+  admitted: true,
   permissions: { publish: ['audio', 'video'], subscribe: true, data: true },
   tracks: [],
 };

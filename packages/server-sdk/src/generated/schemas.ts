@@ -409,6 +409,8 @@ export type Peer = {
   permissions: Permissions;
   /** True if other peers do not see this one. */
   hidden: boolean;
+  /** False if the peer waits, or will wait when it connects. */
+  admitted: boolean;
   tracks: Track[];
 };
 

@@ -93,7 +93,7 @@ test('each action has a message, and its result is in the returned observation o
     'would change maxPeers of room r on media-0',
     'would add peer ann to room r on media-0',
     'would add peer bob to room r on media-0',
-    'would change permissions of peer ann of room r on media-0',
+    'would change peer ann of room r on media-0',
     'would get a fresh token for peer bob of room r on media-0',
     'would remove peer bob of room r on media-0',
   ]);
@@ -123,7 +123,7 @@ test('rooms are read from the node, and no request that changes something is sen
     client.createRoom({ roomId: 'r', externalId: uid, videoCodec: null, maxPeers: null, webhookUrl: null, ...defaults }),
     NodeError,
   );
-  assert.equal((await client.patchPeer('r', 'ann', permissions)).externalId, `${uid}/ann`);
+  assert.equal((await client.patchPeer('r', { peerId: 'ann', externalId: `${uid}/ann`, permissions })).externalId, `${uid}/ann`);
   await client.deletePeer('r', 'ann');
   await client.deleteRoom('r');
   await client.drain('svc@media-0', 30);
@@ -131,7 +131,7 @@ test('rooms are read from the node, and no request that changes something is sen
   await assert.rejects(client.deleteRoom('r'), NodeError);
   assert.deepEqual(methods, ['GET']);
   assert.deepEqual(messages, [
-    'would change permissions of peer ann of room r',
+    'would change peer ann of room r',
     'would remove peer ann of room r',
     'would delete room r',
     'would drain media node svc@media-0 within 30 s',

@@ -84,7 +84,7 @@ export function nodeRoom(room: Partial<NodeRoom> = {}): NodeRoom {
 
 export function nodePeer(id: string, peer: Partial<NodePeer> = {}): NodePeer {
   const permissions = { publish: ['audio', 'video'], subscribe: true, data: true };
-  return { id, externalId: `${uid}/${id}`, status: 'disconnected', permissions, ...peer };
+  return { id, externalId: `${uid}/${id}`, status: 'disconnected', permissions, attributes: {}, admitted: true, ...peer };
 }
 
 export function nodeComponent(name: string, revision: string, component: Partial<NodeComponent> = {}): NodeComponent {

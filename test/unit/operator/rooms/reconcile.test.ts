@@ -126,6 +126,36 @@ describe('A Room whose room exists', () => {
       'wait Degraded=True/PeerIdTaken',
     ],
     [
+      'changes the attributes of a peer if they differ',
+      { ...withAnn, spec: { peers: [{ name: 'ann', attributes: { role: 'host' } }] } },
+      'patchPeers',
+    ],
+    [
+      'keeps a peer with more attributes',
+      {
+        location: present({ peers: [nodePeer('ann', { attributes: { role: 'host', hand: 'up' } })] }),
+        spec: { peers: [{ name: 'ann', attributes: { role: 'host' } }] },
+      },
+      'tokens',
+    ],
+    [
+      'admits a declared peer that waits',
+      {
+        location: present({ peers: [nodePeer('ann', { status: 'waiting', admitted: false })] }),
+        spec: { peers: [{ name: 'ann', admitted: true }] },
+      },
+      'patchPeers',
+    ],
+    [
+      'reports a rejected change of a peer, and does not retry it',
+      {
+        ...withAnn,
+        spec: { peers: [{ name: 'ann', attributes: { role: 'host' } }] },
+        refusedPeers: new Map([['ann', { reason: 'PeerRefused', message: 'No.' }]]),
+      },
+      'tokens',
+    ],
+    [
       'changes the permissions of a peer if they differ',
       { ...withAnn, spec: { peers: [{ name: 'ann', permissions: { subscribe: false } }] } },
       'patchPeers',
