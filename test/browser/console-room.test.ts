@@ -24,6 +24,7 @@ import {
   tileOf,
 } from './console-kit.ts';
 import { checkPage } from './console-views.ts';
+import { hostOn, openGuest } from './guest-kit.ts';
 
 const readToken = `read-${apiToken}`;
 const wide = { viewport: { width: 1440, height: 900 } };
@@ -127,6 +128,40 @@ test('peers are shown with stats and charts, and are muted, unpublished, restric
   await ada.page.waitForSelector(tileOf('Bob'), { state: 'detached' });
   assert.equal(await peerOf(api, 'fixture', 'Bob'), undefined);
   assert.deepEqual([complaints, ada.complaints, bob.complaints], [[], [], []]);
+});
+
+test('waiting participants are admitted, denied or admitted together, and the user of the console does not wait', async (t) => {
+  const { api, url } = await startNode(t);
+  const hosted = await hostOn({ url }, api, 'fixture');
+  const browser = await launch(t);
+  const { page, complaints } = await openRoom(browser, url, 'fixture');
+  await page.click(byId('manual-admission'));
+  await eventually('admission is manual', async () => (await api.get('/room/fixture')).body.data.config.admission === 'manual');
+  await enter(page, 'Host');
+  const guests = await Promise.all(
+    ['Ada', 'Bob', 'Cyd'].map(async (name) => {
+      const guest = await openGuest(browser, hosted);
+      await guest.page.fill(byId('guest-name'), name);
+      await guest.page.click(byId('guest-join'));
+      await guest.page.waitForSelector(`${byId('status')}[data-state="waiting"]`);
+      return guest;
+    }),
+  );
+  const [ada, bob, cyd] = guests.map((guest) => guest.page) as [Page, Page, Page];
+  const entry = (name: string) => page.locator(`${byId('waiting-peer')}[data-name="${name}"]`);
+  for (const name of ['Ada', 'Bob', 'Cyd']) await entry(name).waitFor();
+  await checkPage(page, 'room-waiting');
+  await entry('Ada').locator(byId('admit')).click();
+  await ada.waitForSelector(`${byId('status')}[data-state="joined"]`);
+  await seesMovingVideo(ada, 'Host');
+  await page.waitForSelector(tileOf('Ada'));
+  await entry('Bob').locator(byId('deny')).click();
+  await seeText(bob, 'guest-over', 'You were not admitted to the room');
+  await entry('Bob').waitFor({ state: 'detached' });
+  await page.click(byId('admit-all'));
+  await cyd.waitForSelector(`${byId('status')}[data-state="joined"]`);
+  await page.waitForSelector(byId('waiting-list'), { state: 'detached' });
+  assert.deepEqual([complaints, ...guests.map((guest) => guest.complaints)], [[], [], [], []]);
 });
 
 test('components of each type are added by generated forms, with the error message of the server at its field', async (t) => {

@@ -95,7 +95,7 @@ export function RoomPage({ route: { roomId } }: { route: RouteOf<'room'> }) {
     <div className={panel ? 'room-page with-panel' : 'room-page'}>
       {/* On a phone the panel covers the room, whose session continues. */}
       <div className="room-live" inert={panel && !wide}>
-        <RoomContent roomId={roomId} actions={actions} />
+        <RoomContent roomId={roomId} admits={live.room?.config.admission !== undefined} actions={actions} />
       </div>
       {panel && <RoomPanel live={live} covers={!wide} onClose={close} />}
       {inviting && <InviteDialog api={api} roomId={roomId} onClose={() => setInviting(false)} />}
@@ -103,15 +103,18 @@ export function RoomPage({ route: { roomId } }: { route: RouteOf<'room'> }) {
   );
 }
 
-/** Lobby and room; with a read-only token a message instead. */
-function RoomContent({ roomId, actions }: { roomId: string; actions: ReactNode }) {
+/** Lobby and room; with a read-only token a message instead. `admits`: the room has admission; a user who may admit does not wait. */
+function RoomContent({ roomId, admits, actions }: { roomId: string; admits: boolean; actions: ReactNode }) {
   const { api } = useSessionContext();
   const refusal = useReadOnlyReason();
   const peer = useRef<string | undefined>(undefined);
+  // Nodes of 0.7 have no admission and reject the option.
+  const admitted = useRef({});
+  admitted.current = admits ? { admitted: true } : {};
   const getAccess = useCallback(
     (name: string) =>
       runSerially(turnOf(roomId), async () => {
-        const access = await api.addPeer(roomId, { metadata: { name }, externalId: `console-${tabId()}` });
+        const access = await api.addPeer(roomId, { metadata: { name }, externalId: `console-${tabId()}`, ...admitted.current });
         peer.current = access.peerId;
         return access;
       }),
@@ -187,6 +190,12 @@ function Left({ again }: { again: { lobby: () => void } }) {
   );
 }
 
+const endTitles: Partial<Record<SessionEnd['reason'], string>> = {
+  removed: 'You were removed from this room',
+  denied: 'You were not admitted to this room',
+  takenOver: 'You joined this room on another device',
+};
+
 /** After a session that ended: checks whether the room still exists. */
 function Lost({ api, roomId, ending, again }: AfterCallProps) {
   const [existence] = useRoomExistence(api, roomId);
@@ -200,13 +209,7 @@ function Lost({ api, roomId, ending, again }: AfterCallProps) {
   }
   return (
     <CenteredMessage
-      title={
-        ending.reason === 'removed'
-          ? 'You were removed from this room'
-          : ending.reason === 'takenOver'
-            ? 'You joined this room on another device'
-            : 'The connection ended'
-      }
+      title={endTitles[ending.reason] ?? 'The connection ended'}
       testId="call-over"
       actions={
         <>

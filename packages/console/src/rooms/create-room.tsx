@@ -60,6 +60,14 @@ export function CreateRoom({ onMade, onClose }: { onMade: (roomId: string) => vo
           <small>Codec for all participants. HLS requires H.264; older devices may support VP8 only.</small>
         </label>
         <label className="field">
+          <span>Admission</span>
+          <select name="admission" data-testid="admission" defaultValue="">
+            <option value="">Participants join at once</option>
+            <option value="manual">Participants wait to be admitted</option>
+          </select>
+          <small>Waiting participants are listed in the room. Until they are admitted they see and hear nothing.</small>
+        </label>
+        <label className="field">
           <span>
             Webhook URL <em>optional</em>
           </span>

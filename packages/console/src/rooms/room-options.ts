@@ -54,7 +54,7 @@ export const choiceOf = (name: string): string => `${name}-choice`;
 export function readRoomOptions(form: FormData): RoomOptions {
   const text = (name: string) => String(form.get(name) ?? '').trim();
   const options: Record<string, unknown> = {};
-  for (const name of ['roomId', 'externalId', 'videoCodec', 'webhookUrl']) if (text(name)) options[name] = text(name);
+  for (const name of ['roomId', 'externalId', 'videoCodec', 'admission', 'webhookUrl']) if (text(name)) options[name] = text(name);
   for (const { name } of limitFields) {
     if (text(choiceOf(name)) === 'null') options[name] = null;
     if (text(choiceOf(name)) === 'value') options[name] = numberOr(text(name));

@@ -14,11 +14,18 @@ import { useObserverSession } from './use-observer-session.ts';
 const name = 'Console, watching';
 const options = { permissions: { publish: [], subscribe: true, data: false } };
 
-/** @param incarnation undefined while the room does not exist; an observed room is joined again when it is recreated */
-export function LiveRoomPanel({ roomId, incarnation }: { roomId: string; incarnation: string | undefined }) {
+export type LiveRoomPanelProps = {
+  roomId: string;
+  /** Undefined while the room does not exist; an observed room is joined again when it is recreated. */
+  incarnation: string | undefined;
+  /** True if the room has manual admission: the observer does not wait. */
+  manual: boolean;
+};
+
+export function LiveRoomPanel({ roomId, incarnation, manual }: LiveRoomPanelProps) {
   const request = operationRequest('addPeer', {
     path: { roomId },
-    body: { type: 'webrtc', options, metadata: { name }, externalId: `console-watch-${tabId()}` },
+    body: { type: 'webrtc', options, metadata: { name }, externalId: `console-watch-${tabId()}`, ...(manual && { admitted: true }) },
   });
   const { session, wanted, problem, start, stop } = useObserverSession({ roomId, incarnation, name, request });
   if (incarnation === undefined && !wanted) return null;

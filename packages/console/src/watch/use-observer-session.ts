@@ -58,7 +58,7 @@ export function useObserverSession({ roomId, incarnation, name, request }: Visit
         const { ending } = made.session.state;
         if (!ending || stopped) return;
         // A removed or replaced observer does not rejoin automatically.
-        if (ending.reason === 'removed' || ending.reason === 'takenOver') setWanted(false);
+        if (ending.reason === 'removed' || ending.reason === 'denied' || ending.reason === 'takenOver') setWanted(false);
         setOver({ incarnation, message: ending.message });
       });
     };

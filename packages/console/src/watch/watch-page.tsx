@@ -40,7 +40,7 @@ export function WatchPage({ route: { roomId } }: { route: RouteOf<'watch'> }) {
       {problem && <Alert tone="danger">{problem}</Alert>}
       <div className="watch">
         <Stream live={live} stream={stream} />
-        <LiveRoomPanel roomId={roomId} incarnation={room?.incarnation} />
+        <LiveRoomPanel roomId={roomId} incarnation={room?.incarnation} manual={room?.config.admission === 'manual'} />
       </div>
     </>
   );

@@ -1,5 +1,5 @@
 // Room requests: the REST requests for one room, sent by buttons and shown as command lines.
-import type { ComponentOptions, ComponentType, Permissions } from '../../../../server-sdk/src/generated/schemas.ts';
+import type { Admission, ComponentOptions, ComponentType, Permissions } from '../../../../server-sdk/src/generated/schemas.ts';
 import { operationRequest } from '../../api/operation-request.ts';
 
 export function roomRequests(roomId: string) {
@@ -11,6 +11,10 @@ export function roomRequests(roomId: string) {
     unpublish: (trackId: string) => operationRequest('deleteTrack', { path: { roomId, trackId } }),
     permit: (peerId: string, permissions: Permissions) =>
       operationRequest('updatePeer', { path: { roomId, peerId }, body: { permissions } }),
+    admit: (peerId: string) => operationRequest('admitPeer', { path: { roomId, peerId } }),
+    deny: (peerId: string) => operationRequest('denyPeer', { path: { roomId, peerId } }),
+    admitWaiting: () => operationRequest('admitWaiting', { path }),
+    setAdmission: (admission: Admission) => operationRequest('updateRoom', { path, body: { admission } }),
     removePeer: (peerId: string) => operationRequest('deletePeer', { path: { roomId, peerId } }),
     addComponent: (type: ComponentType, options: object) =>
       operationRequest('addComponent', { path, body: { type, options } as ComponentOptions }),

@@ -6,6 +6,7 @@ import { Badge, FormProblem } from '../../components/page-title.tsx';
 import { pluralize } from '../../format.ts';
 import { useAction } from '../../hooks/use-action.ts';
 import { ConfirmedRequest } from '../components/confirmed-request.tsx';
+import { RequestButton } from '../components/request-button.tsx';
 import { Chart } from '../stats/chart.tsx';
 import { bitrateText, shareText, timeText } from '../stats/format-stats.ts';
 import { kept, type PeerHistory, worse } from '../stats/stats-history.ts';
@@ -74,6 +75,19 @@ function PeerBody({ peer, name, stats, history, live }: PeerCardProps & { name: 
       <TrackList tracks={peer.tracks} originName={name} stats={stats?.published} received={stats?.received} live={live} action={action} />
       <PeerPermissions peer={peer} name={name} live={live} action={action} />
       <Metadata value={peer.metadata} />
+      {peer.status === 'disconnected' && !peer.admitted && (
+        <div className="entry-end">
+          <RequestButton
+            request={live.requests.admit(peer.id)}
+            what={`admit ${name} in advance`}
+            action={action}
+            onDone={live.refresh}
+            testId="admit-early"
+          >
+            Admit in advance
+          </RequestButton>
+        </div>
+      )}
       <FormProblem problem={action.problem} testId="action-problem" />
       <RemovePeer peer={peer} name={name} live={live} />
     </div>

@@ -6,6 +6,7 @@ import { useStats } from '../stats/use-stats.ts';
 import type { LiveRoom } from '../use-room.ts';
 import { peerName } from './names.tsx';
 import { PeerCard } from './peer-card.tsx';
+import { AdmissionChoice, WaitingList } from './waiting-list.tsx';
 
 /** Number of peers from which a search field is shown. */
 const many = 8;
@@ -16,13 +17,17 @@ export function PeersTab({ live }: { live: LiveRoom }) {
   const stats = useStats(live.requests);
   const [wanted, setWanted] = useState('');
   const [limit, setLimit] = useState(page);
-  const peers = live.room?.peers;
-  if (!peers) return null;
+  const all = live.room?.peers;
+  if (!all) return null;
+  const waiting = all.filter(({ status }) => status === 'waiting');
+  const peers = all.filter(({ status }) => status !== 'waiting');
   const text = wanted.trim().toLowerCase();
   const found = peers.filter((peer) => `${peerName(peer)}\n${peer.id}`.toLowerCase().includes(text)).sort(connectedFirst);
   const byId = new Map(stats.data?.peers.map((each) => [each.id, each]));
   return (
     <>
+      <AdmissionChoice live={live} />
+      <WaitingList peers={waiting} live={live} />
       {stats.problem && <Alert tone="warning">{stats.problem}</Alert>}
       {peers.length >= many && (
         <input
