@@ -95,6 +95,15 @@ export class PagePeer {
     return this.page.evaluate(() => performance.now());
   }
 
+  /** Resolves when the video of the other peer has its first frame, with the time of that. */
+  firstFrameOf(other: { id: string }): Promise<number> {
+    return eventuallyIn(
+      this.page,
+      (peerId: string) => kit.rooms.main?.arrived.get(kit.rooms.main.trackOf(peerId, 'video') ?? '')?.firstFrame,
+      other.id,
+    );
+  }
+
   /** Resolves when the video of the other peer has this color and moves. */
   async sees(other: { id: string }, colour: Colour): Promise<void> {
     await eventuallyIn(
