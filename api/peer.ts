@@ -15,6 +15,8 @@ export const permissionsSchema = z
       .boolean()
       .default(true)
       .meta({ description: 'True if the peer may send data and use data channels (SCTP) in both directions.' }),
+    // Without a default, because nodes of 0.7 reject it.
+    roomMetadata: z.boolean().optional().meta({ description: 'True if the peer may set the metadata of the room; false if omitted.' }),
   })
   .meta({ id: 'Permissions', description: 'Permissions of a peer; enforced by the server on every request.' });
 export type Permissions = z.infer<typeof permissionsSchema>;
@@ -79,6 +81,7 @@ export const peerPatchSchema = z
         publish: permissionsSchema.shape.publish.unwrap().optional(),
         subscribe: permissionsSchema.shape.subscribe.unwrap().optional(),
         data: permissionsSchema.shape.data.unwrap().optional(),
+        roomMetadata: permissionsSchema.shape.roomMetadata,
       })
       .optional(),
     metadata: metadataSchema.nullable().optional(),

@@ -88,7 +88,7 @@ export const roomFields = {
     schema: roomMetadata,
     // Nodes of 0.7 do not send it.
     view: metadataSchema.nullable().default(null),
-    doc: 'Metadata of the room for its peers, any JSON of at most 16 KiB. If omitted, the metadata that REST set stays.',
+    doc: 'Metadata of the room for its peers, any JSON of at most 16 KiB. If omitted, the metadata that REST or a peer set stays; otherwise the operator sets it back.',
     patchable: true,
     keptIfOmitted: true,
   },

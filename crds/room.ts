@@ -31,9 +31,10 @@ const peer = z
           .meta({ description: 'Media kinds that the peer may publish; both if omitted.', 'x-kubernetes-list-type': 'set' }),
         subscribe: z.boolean().optional().meta({ description: 'Whether the peer may receive tracks; true if omitted.' }),
         data: z.boolean().optional().meta({ description: 'Whether the peer may send and publish data; true if omitted.' }),
+        roomMetadata: z.boolean().optional().meta({ description: 'Whether the peer may set the metadata of the room; false if omitted.' }),
       })
       .optional()
-      .meta({ description: 'Permissions of the peer; all if omitted.' }),
+      .meta({ description: 'Permissions of the peer; all except roomMetadata if omitted.' }),
   })
   .meta({ description: 'A peer of the room.' });
 

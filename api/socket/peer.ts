@@ -87,6 +87,10 @@ export const requestSchemas = {
       'Like setPeerMetadata, for the changed attributes; null deletes one. Attributes that the backend set are rejected (forbidden). Nodes before 0.8 do not support it.',
   }),
   setTrackMetadata: z.strictObject({ trackId, metadata: metadataSchema.nullable() }).meta({ description: 'Like setPeerMetadata.' }),
+  setRoomMetadata: z.strictObject({ metadata: metadataSchema.nullable() }).meta({
+    description:
+      'Set the metadata of the room (by permission `roomMetadata`). All peers, this one too, receive at most one change per second: of faster changes the last one. Nodes before 0.8 do not support it.',
+  }),
   publishData: z.strictObject({
     transportId,
     sctpStreamParameters: mediaObjects.sctpStreamParameters,
@@ -170,6 +174,7 @@ export const responseSchemas = {
   setPeerMetadata: empty,
   setAttributes: empty,
   setTrackMetadata: empty,
+  setRoomMetadata: empty,
   publishData: z.object({ dataTrackId: z.string() }),
   unpublishData: empty,
   sendData: empty,

@@ -15,9 +15,9 @@
 //   track ends                            -> every subscription of it, then TrackRemoved to all.
 // close() and crash() are public, idempotent and final; a child never closes its parent.
 
-import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '../../api/errors.ts';
 import type { RoomEventListener } from '../../api/events.ts';
+import type { Metadata } from '../../api/json.ts';
 import type { RoomConfigView, RoomData, RoomPatch, RoomView } from '../../api/room.ts';
 import type { ReloadableValues } from '../../api/settings/reloadable.ts';
 import type { RoomStats } from '../../api/stats.ts';
@@ -34,6 +34,7 @@ import { PeerlessTimeout } from './peerless-timeout.ts';
 import { DataBudget } from './peers/data-budget.ts';
 import type { Present } from './peers/peer-context.ts';
 import { Peers } from './peers/peers.ts';
+import { Shown } from './peers/shown.ts';
 import { RoomStatsCollector } from './room-stats-collector.ts';
 import { Rpcs } from './rpcs.ts';
 import type { Track } from './track.ts';
@@ -70,6 +71,7 @@ export class Room {
   readonly #stats: RoomStatsCollector;
   readonly #serverEvents: ServerEvents;
   readonly #peerlessTimeout: PeerlessTimeout;
+  readonly #metadata: Shown<Metadata | null>;
   #config: RoomConfigView;
   #activeSpeaker: string | null = null;
   #ended = false;
@@ -79,6 +81,10 @@ export class Room {
     this.externalId = init.externalId;
     this.#init = init;
     this.#config = init.config;
+    this.#metadata = new Shown<Metadata | null>(init.config.metadata, (metadata) => {
+      this.#config = { ...this.#config, metadata };
+      this.#announce({ kind: 'roomMetadataUpdated', metadata });
+    });
     this.#log = init.log.child({ room: this.id });
     this.#serverEvents = new ServerEvents({ node: init.node, incarnation: this.incarnation, roomId: this.id, onEvent: init.onEvent });
     this.#media = init.engine.openRoom({
@@ -136,9 +142,8 @@ export class Room {
   patch(patch: RoomPatch): void {
     const given = Object.entries(patch).filter(([, value]) => value !== undefined);
     const { metadata } = this.#config;
-    this.#config = { ...this.#config, ...Object.fromEntries(given) };
-    if (!isDeepStrictEqual(metadata, this.#config.metadata))
-      this.#announce({ kind: 'roomMetadataUpdated', metadata: this.#config.metadata });
+    this.#config = { ...this.#config, ...Object.fromEntries(given), metadata };
+    if (patch.metadata !== undefined) this.#metadata.replace(patch.metadata);
     if (this.#config.admission === 'automatic') this.peers.admitWaiting();
     if ('peerlessPurgeTimeout' in patch) this.#peerlessTimeout.restart();
     if ('peerDisconnectedTimeout' in patch) this.peers.timeoutChanged();
@@ -175,8 +180,7 @@ export class Room {
   /** `reason` is part of RoomDeleted, `closeReason` is sent to the peers. Idempotent. */
   close(reason: string, closeReason: CloseReason = 'roomStopped'): void {
     if (this.#ended) return;
-    this.#ended = true;
-    this.#peerlessTimeout.stop();
+    this.#stop();
     this.components.close('room_deleted');
     this.peers.close('room_deleted', closeReason);
     this.#media.close();
@@ -187,14 +191,19 @@ export class Room {
 
   crash(reason: string): void {
     if (this.#ended) return;
-    this.#ended = true;
-    this.#peerlessTimeout.stop();
+    this.#stop();
     this.components.roomCrashed();
     this.peers.roomCrashed();
     this.#media.close();
     this.#log.error({ reason }, 'room crashed');
     this.#init.onEnded('crashed');
     this.#announce({ kind: 'roomCrashed', reason });
+  }
+
+  #stop(): void {
+    this.#ended = true;
+    this.#peerlessTimeout.stop();
+    this.#metadata.stop();
   }
 
   #openComponents(): Components {
@@ -229,6 +238,7 @@ export class Room {
         media: this.#media,
         announce: (change) => this.#announce(change),
         present: (peerId) => this.#presentFor(peerId),
+        setMetadata: (metadata) => this.#metadata.set(metadata),
         dataMaxBytes,
         requestRpc: (from, to, request) => this.rpcs.request(from, this.peers.get(to), request),
         respondRpc: (by, rpcId, outcome) => this.rpcs.respond(by, rpcId, outcome),

@@ -35,6 +35,7 @@ const handlers: Handlers = {
   setPeerMetadata: (peer, { metadata }) => done(peer.profile.setMetadata(metadata)),
   setAttributes: (peer, { attributes }) => done(peer.profile.setAttributes(attributes)),
   setTrackMetadata: ({ session }, { trackId, metadata }) => done(session.publications.setMetadata(trackId, metadata)),
+  setRoomMetadata: ({ session }, { metadata }) => done(session.setRoomMetadata(metadata)),
   publishData: ({ session }, data) => session.publications.publishData(data),
   unpublishData: ({ session }, { dataTrackId }) => done(session.publications.removeData(dataTrackId)),
   sendData: ({ session }, data) => done(session.sendData(data)),
@@ -56,6 +57,7 @@ const costs: { readonly [M in PeerMethod]?: (peer: Peer) => number } = {
   setPeerMetadata: () => 5,
   setAttributes: () => 5,
   setTrackMetadata: () => 5,
+  setRoomMetadata: () => 5,
   // Each track needs a separate request to the media worker.
   getStats: (peer) => 10 + (peer.connected ? peer.session.trackCount : 0) / 8,
 };

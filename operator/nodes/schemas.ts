@@ -31,7 +31,10 @@ export const nodePeerSchema = readerOf<PeerView>()(
     id: text,
     externalId: text.nullable().default(null),
     status: text,
-    permissions: z.object({ publish: z.array(text).max(16), subscribe: z.boolean(), data: z.boolean() }),
+    permissions: z.object({
+      ...{ publish: z.array(text).max(16), subscribe: z.boolean(), data: z.boolean() },
+      roomMetadata: z.boolean().optional(),
+    }),
     // Nodes of 0.7 do not send these.
     attributes: z.record(z.string(), z.string()).default({}),
     admitted: z.boolean().default(true),

@@ -217,8 +217,8 @@ export function contentDigest({ incarnation, config, components, peers }: NodeRo
     Object.entries(config).sort(),
     components.map(({ id, properties }) => [id, properties?.uploadProblem ?? ''].join()).sort(),
     peers
-      .map(({ id, status, permissions: { publish, subscribe, data }, attributes, admitted }) =>
-        JSON.stringify([id, status, [...publish].sort(), subscribe, data, admitted, Object.entries(attributes).sort()]),
+      .map(({ id, status, permissions: { publish, subscribe, data, roomMetadata }, attributes, admitted }) =>
+        JSON.stringify([id, status, [...publish].sort(), subscribe, data, roomMetadata, admitted, Object.entries(attributes).sort()]),
       )
       .sort(),
   ];

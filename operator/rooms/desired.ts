@@ -100,7 +100,13 @@ export function peerRequest(uid: string, { name, metadata, permissions, attribut
 }
 
 function permissionsOf(given: PeerSpec['permissions']): Permissions {
-  return { publish: given?.publish ?? ['audio', 'video'], subscribe: given?.subscribe ?? true, data: given?.data ?? true };
+  const permissions = { publish: given?.publish ?? ['audio', 'video'], subscribe: given?.subscribe ?? true, data: given?.data ?? true };
+  return given?.roomMetadata === undefined ? permissions : { ...permissions, roomMetadata: given.roomMetadata };
+}
+
+/** The change of a peer that is not as declared. A permission that is not declared any more is revoked. */
+export function peerChange({ permissions: { roomMetadata } }: NodePeer, request: PeerRequest): PeerRequest {
+  return roomMetadata ? { ...request, permissions: { roomMetadata: false, ...request.permissions } } : request;
 }
 
 /** True if a peer has what is declared. A peer may change its metadata, and may have more attributes. */
@@ -111,7 +117,8 @@ export function isAsDeclared(peer: NodePeer, { permissions, attributes = {}, adm
 
 function samePermissions(one: NodePeer['permissions'], other: NodePeer['permissions']): boolean {
   const kinds = ({ publish }: NodePeer['permissions']) => [...new Set(publish)].sort().join();
-  return kinds(one) === kinds(other) && one.subscribe === other.subscribe && one.data === other.data;
+  const flags = ({ subscribe, data, roomMetadata = false }: NodePeer['permissions']) => [subscribe, data, roomMetadata].join();
+  return kinds(one) === kinds(other) && flags(one) === flags(other);
 }
 
 /** externalId of a peer, or of a component with its revision, so that a changed component is recreated. */

@@ -3,7 +3,7 @@ import { peerSocketPath } from '../../api/peer.ts';
 import type { RoomSpec, RoomStatus } from '../../crds/types.ts';
 import type { ConditionReason } from '../kube/conditions.ts';
 import type { NodeComponent, NodeRoomConfig, PeerRequest } from '../nodes/schemas.ts';
-import { configChanges, configOf, declaredName, externalIdOf, isAsDeclared, peerRequest } from './desired.ts';
+import { configChanges, configOf, declaredName, externalIdOf, isAsDeclared, peerChange, peerRequest } from './desired.ts';
 import type { DesiredComponent } from './desired-components.ts';
 import type { Action, Decision, Observed, ObservedRoom } from './observed.ts';
 import { type PeerCredentials, peerSecretName, peerUrl, renewalIn } from './peer-secret.ts';
@@ -182,7 +182,7 @@ function peersOf(observed: Observed, spec: RoomSpec, { room }: Present): PeersDi
     if (foreign) unmet.push({ reason: 'PeerIdTaken', message: `Peer ${name}: the room has a foreign peer with that id.` });
     else if (peer && isAsDeclared(peer, request)) continue;
     else if (refusal) unmet.push({ reason: refusal.reason, message: `Peer ${name}: ${refusal.message}` });
-    else if (peer) changed.push(request);
+    else if (peer) changed.push(peerChange(peer, request));
     else missing.push(request);
   }
   return { superfluous: superfluous.map(({ id }) => id), missing, changed, unmet };

@@ -311,7 +311,7 @@ test('events are shown from the start of the room, filtered, paused and resumed;
   const entry = page.locator(`${byId('peer')}[data-peer="late"]`);
   await open(entry);
   assert.ok((await entry.getAttribute('data-name'))?.startsWith('<img src=x'));
-  await entry.getByText('Metadata').click();
+  await entry.getByText('Metadata', { exact: true }).click();
   assert.equal(JSON.parse((await entry.locator(byId('metadata')).textContent()) ?? '').name, name);
   await checkPage(page, 'room-hostile-names');
   assert.equal(await page.title(), 'log · Mediarooms');

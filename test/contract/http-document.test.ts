@@ -112,6 +112,7 @@ test('the document accepts and rejects the same bodies as the server', () => {
       { permissions: {} },
       { permissions: { publish: [] } },
       { permissions: { subscribe: 1 } },
+      { permissions: { roomMetadata: true } },
       { permissions: { publish: ['audio', 'audio', 'audio'] } },
       { metadata: null, name: 'Ada', attributes: { hand: null, seat: '7' } },
       { name: 7 },

@@ -37,7 +37,7 @@ describe('A Room', () => {
     await fixture.waitFor('seminar', (each) => each.status.peers.connected === 1);
     // The change is effective without disconnecting a peer.
     const [alice, bob] = [
-      { name: 'alice', attributes: { role: 'host' } },
+      { name: 'alice', attributes: { role: 'host' }, permissions: { roomMetadata: true } },
       { name: 'bob', admitted: true },
     ];
     await fixture.server.apply(
@@ -55,6 +55,8 @@ describe('A Room', () => {
     assert.deepEqual([body.data.peers[0].attributes, body.data.peers[1].admitted], [{ role: 'host' }, true]);
     await socket.waitFor('permissionsUpdated');
     await socket.waitFor('peerAttributesUpdated', ({ peerId }) => peerId === 'alice');
+    assert.equal((await socket.request('setRoomMetadata', { metadata: 'plans' })).ok, true);
+    assert.equal((await socket.waitFor('roomMetadataUpdated')).metadata, 'plans');
     assert.equal((await fixture.secret('seminar-peers'))?.['alice.token'], secret?.['alice.token']);
     assert.equal(socket.webSocket.readyState, 1);
     await socket.close();

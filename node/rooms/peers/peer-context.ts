@@ -19,6 +19,8 @@ export type PeerContext = {
   media: RoomMedia;
   /** Announces a change to the room. */
   announce: (change: RoomChange) => void;
+  /** Sets the metadata of the room, paced like that of peers. */
+  setMetadata: (metadata: Metadata | null) => void;
   /** Maximum size of a message, in bytes of JSON. */
   dataMaxBytes: () => number;
   /** Charges a message to the data budget of the room; false if it is exceeded. */

@@ -3,7 +3,7 @@ import { ServiceError } from '../../../api/errors.ts';
 import type { Metadata } from '../../../api/json.ts';
 import { type Attributes, type AttributesPatch, attributesSchema } from '../../../api/peer.ts';
 import type { ChangedBy } from '../changes/room-change.ts';
-import { Paced } from './paced.ts';
+import { Shown } from './shown.ts';
 
 export type PeerProfileInit = { metadata: Metadata | null; attributes: Attributes };
 export type PeerProfilePatch = {
@@ -73,52 +73,6 @@ export class PeerProfile {
   stop(): void {
     this.#metadata.stop();
     this.#attributes.stop();
-  }
-}
-
-/** A value as other peers see it, and the latest one, which they get at the end of the second. */
-class Shown<Value> {
-  readonly #changed: (value: Value, by: ChangedBy) => void;
-  readonly #paced = new Paced<Value>((value) => this.#show(value, 'publisher'));
-  #value: Value;
-  #latest: Value;
-
-  constructor(value: Value, changed: (value: Value, by: ChangedBy) => void) {
-    this.#value = value;
-    this.#latest = value;
-    this.#changed = changed;
-  }
-
-  get value(): Value {
-    return this.#value;
-  }
-
-  get latest(): Value {
-    return this.#latest;
-  }
-
-  /** By the peer. */
-  set(value: Value): void {
-    this.#latest = value;
-    this.#paced.set(value);
-  }
-
-  /** By the backend, at once. */
-  replace(value: Value): void {
-    this.#latest = value;
-    this.#paced.drop();
-    this.#show(value, 'server');
-  }
-
-  stop(): void {
-    this.#paced.stop();
-  }
-
-  #show(value: Value, by: ChangedBy): boolean {
-    if (JSON.stringify(value) === JSON.stringify(this.#value)) return false;
-    this.#value = value;
-    this.#changed(value, by);
-    return true;
   }
 }
 

@@ -95,6 +95,13 @@ export class RoomSession {
     this.#room.announce({ kind: 'dataSent', from: peerId, label, payload, to });
   }
 
+  /** @throws ServiceError `forbidden` */
+  setRoomMetadata(metadata: Metadata | null): void {
+    if (!this.#options.permissions().roomMetadata)
+      throw new ServiceError('forbidden', 'This peer is not permitted to set the metadata of the room');
+    this.#room.setMetadata(metadata);
+  }
+
   /** The response follows as an event. @throws ServiceError `forbidden`, `peer_not_found`, `too_large`, `too_many_requests` */
   sendRpc({ rpcId, to, ...request }: RpcRequest & { rpcId: string; to: string }): void {
     this.#chargeData(request.payload, { to: [to] });

@@ -52,6 +52,7 @@ const claimsSchema = z.object({
     canSubscribe: flag,
     canPublishData: flag,
     canPublishSources: optional(z.array(z.string().max(64)).max(16)),
+    roomAdmin: flag,
     hidden: flag,
   }),
   roomConfig: optional(
@@ -93,14 +94,18 @@ export function accessOf(payload: unknown, key: Omit<AccessKey, 'secret' | 'publ
   };
 }
 
-/** As in LiveKit: everything is permitted unless excluded, and data if media is. Hidden peers publish nothing, because that shows them. */
-function permissionsOf({ canPublish, canSubscribe, canPublishData, canPublishSources, hidden }: Claims['video']): Permissions {
+/**
+ * As in LiveKit: everything is permitted unless excluded, data if media is, and the metadata of the room to its administrators. Hidden peers
+ * publish nothing, because that shows them.
+ */
+function permissionsOf({ canPublish, canSubscribe, canPublishData, canPublishSources, roomAdmin, hidden }: Claims['video']): Permissions {
   const publishes = canPublish !== false;
   const kinds: Kind[] = canPublishSources?.length ? canPublishSources.flatMap((source) => kindOfSource[source] ?? []) : ['audio', 'video'];
   return {
     publish: publishes && hidden !== true ? [...new Set(kinds)] : [],
     subscribe: canSubscribe !== false,
     data: canPublishData ?? publishes,
+    ...(roomAdmin === true && { roomMetadata: true }),
   };
 }
 

@@ -1,5 +1,6 @@
 // Own profile: metadata and attributes of this peer, set by the application or by the backend.
 import type { JoinResponse, Json, Requests, ServerEvent } from './generated/protocol.ts';
+import { stateful } from './pending.ts';
 
 export type Attributes = Readonly<Record<string, string>>;
 export type AttributesPatch = Requests['setAttributes']['attributes'];
@@ -25,6 +26,15 @@ export class OwnProfile {
 
   get attributes(): Attributes {
     return this.#attributes;
+  }
+
+  /** @throws RequestError */
+  async setMetadata(metadata: Json): Promise<void> {
+    const before = this.metadata;
+    this.metadata = metadata;
+    await stateful(this.#request('setPeerMetadata', { metadata }, true), () => {
+      if (this.metadata === metadata) this.metadata = before;
+    });
   }
 
   /** @throws RequestError */

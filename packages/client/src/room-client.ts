@@ -258,11 +258,7 @@ export class RoomClient extends Emitter<RoomEvents> {
 
   /** Sets the metadata of this peer for the others: any JSON of at most 16 KiB; sent at most once per second. */
   async setMetadata(metadata: Json): Promise<void> {
-    const before = this.#profile.metadata;
-    this.#profile.metadata = metadata;
-    await stateful(this.#connection.request('setPeerMetadata', { metadata }, true), () => {
-      if (this.#profile.metadata === metadata) this.#profile.metadata = before;
-    });
+    await this.#profile.setMetadata(metadata);
   }
 
   /**
@@ -271,6 +267,11 @@ export class RoomClient extends Emitter<RoomEvents> {
    */
   async setAttributes(attributes: AttributesPatch): Promise<void> {
     await this.#profile.setAttributes(attributes);
+  }
+
+  /** Sets the metadata of the room for all peers (`roomUpdated`). @throws RequestError `forbidden` without the permission `roomMetadata` */
+  async setRoomMetadata(metadata: Json): Promise<void> {
+    await this.#connection.request('setRoomMetadata', { metadata }, true);
   }
 
   /**

@@ -19,6 +19,8 @@ export type AccessTokenOptions = {
   canPublishSources?: readonly ('camera' | 'microphone' | 'screen_share' | 'screen_share_audio')[];
   canSubscribe?: boolean;
   canPublishData?: boolean;
+  /** May set the metadata of the room. */
+  roomAdmin?: boolean;
   hidden?: boolean;
 };
 

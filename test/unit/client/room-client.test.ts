@@ -62,6 +62,11 @@ test('a program without WebRTC joins, sees other peers and exchanges messages', 
   assert.deepEqual(frame.data, { label: 'chat', payload: 'hi', to: ['anna'] });
   socket.answer(frame);
   await sent;
+  const set = room.setRoomMetadata('plans');
+  const request = await socket.next();
+  assert.deepEqual([request.method, request.data], ['setRoomMetadata', { metadata: 'plans' }]);
+  socket.answer(request);
+  await set;
   socket.event('peerLeft', { peerId: 'anna' });
   await until('peerLeft');
   assert.equal(room.track('a1'), undefined);

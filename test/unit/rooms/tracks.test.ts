@@ -1,8 +1,9 @@
 // Tracks, data and permissions of the peers of a room.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { Metadata } from '../../../api/json.ts';
 import type { PeerPatch } from '../../../api/peer.ts';
-import { connectPeer, flushEvents, joinPeer, makeRoom, publish, TestConnection } from '../../kit/fakes/rooms.ts';
+import { connectPeer, flushEvents, joinPeer, makeRoom, publish, TestConnection, type TestPeer } from '../../kit/fakes/rooms.ts';
 import { fieldsOf } from '../../kit/fields.ts';
 
 async function pair() {
@@ -333,6 +334,29 @@ describe('data and metadata', () => {
     assert.equal(await named({ metadata: 'text' }), 'text');
     assert.deepEqual(await named({ name: 'D' }), { value: 'text', name: 'D' });
     assert.deepEqual(await named({ metadata: null, name: 'E' }), { name: 'E' });
+  });
+
+  test('a permitted peer sets the metadata of the room, paced, and the backend replaces a pending change', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const { rooms, alice, bob, kinds } = await pair();
+    const set = (metadata: Metadata) => alice.peer.session.setRoomMetadata(metadata);
+    assert.throws(() => set('plans'), { code: 'forbidden', message: 'This peer is not permitted to set the metadata of the room' });
+    await rooms.patchPeer('r', 'alice', { permissions: { roomMetadata: true } });
+    for (const topic of ['a', 'b', 'c']) set({ topic });
+    t.mock.timers.tick(1_000);
+    const shown = ({ connection }: TestPeer) => fieldsOf(connection.of('roomMetadataUpdated'), 'metadata');
+    assert.deepEqual(shown(bob), [{ topic: 'a' }, { topic: 'c' }]);
+    assert.deepEqual(shown(alice), shown(bob));
+    set({ topic: 'd' });
+    rooms.room('r').patch({ metadata: 'final', maxPeers: 5 });
+    rooms.room('r').patch({ metadata: 'final' });
+    assert.deepEqual(rooms.room('r').config.metadata, 'final');
+    t.mock.timers.tick(1_000);
+    for (const topic of ['e', 'f']) set({ topic });
+    rooms.room('r').close('deleted');
+    t.mock.timers.tick(5_000);
+    assert.deepEqual(shown(bob).slice(2), ['final', { topic: 'e' }]);
+    assert.equal(kinds().filter((kind) => kind === 'RoomMetadataUpdated').length, 4);
   });
 
   test('in a room with audio only, video is rejected whatever the permissions', async () => {

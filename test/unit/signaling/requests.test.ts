@@ -49,6 +49,9 @@ test('every method has its effect and a response that matches its schema', async
   await ask('unpublish', own);
   await ask('setPeerMetadata', { metadata: { name: 'B' } });
   await ask('setAttributes', { attributes: { hand: 'up' } });
+  server.rooms.room('room').peers.get('a').rights.change({ roomMetadata: true });
+  await ask('setRoomMetadata', { metadata: { topic: 'plans' } });
+  assert.deepEqual((await publisher.waitFor('roomMetadataUpdated')).metadata, { topic: 'plans' });
   const send = await ask('createTransport', { direction: 'send', sctp: true });
   const channel = await ask('publishData', { transportId: send.id, sctpStreamParameters: { streamId: 0 }, label: 'chat' });
   await ask('unpublishData', channel);

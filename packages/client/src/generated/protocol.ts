@@ -98,6 +98,10 @@ export type Requests = {
     trackId: string;
     metadata: Json | null;
   };
+  /** Set the metadata of the room (by permission `roomMetadata`). All peers, this one too, receive at most one change per second: of faster changes the last one. Nodes before 0.8 do not support it. */
+  setRoomMetadata: {
+    metadata: Json | null;
+  };
   publishData: {
     transportId: string;
     sctpStreamParameters: SctpStreamParameters;
@@ -200,6 +204,7 @@ export type Responses = {
   setPeerMetadata: Record<string, never>;
   setAttributes: Record<string, never>;
   setTrackMetadata: Record<string, never>;
+  setRoomMetadata: Record<string, never>;
   publishData: {
     dataTrackId: string;
   };
@@ -535,6 +540,8 @@ export type Permissions = {
   subscribe: boolean;
   /** True if the peer may send data and use data channels (SCTP) in both directions. */
   data: boolean;
+  /** True if the peer may set the metadata of the room; false if omitted. */
+  roomMetadata?: boolean;
 };
 
 /** A component as peers see it; the metadata of its tracks is `{source: <type>}`. */

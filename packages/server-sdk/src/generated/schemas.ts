@@ -437,6 +437,8 @@ export type PeerPatch = {
     publish?: Kind[];
     subscribe?: boolean;
     data?: boolean;
+    /** True if the peer may set the metadata of the room; false if omitted. */
+    roomMetadata?: boolean;
   };
   metadata?: Json | null;
   /** The `name` of the metadata, for example the display name; null removes it. */
@@ -473,6 +475,8 @@ export type Permissions = {
   subscribe: boolean;
   /** True if the peer may send data and use data channels (SCTP) in both directions. */
   data: boolean;
+  /** True if the peer may set the metadata of the room; false if omitted. */
+  roomMetadata?: boolean;
 };
 
 /** Permissions of a peer; enforced by the server on every request. */
@@ -483,6 +487,8 @@ export type PermissionsInput = {
   subscribe?: boolean;
   /** True if the peer may send data and use data channels (SCTP) in both directions. */
   data?: boolean;
+  /** True if the peer may set the metadata of the room; false if omitted. */
+  roomMetadata?: boolean;
 };
 
 export type Probe = {

@@ -160,6 +160,11 @@ describe('A Room whose room exists', () => {
       { ...withAnn, spec: { peers: [{ name: 'ann', permissions: { subscribe: false } }] } },
       'patchPeers',
     ],
+    [
+      'grants a peer to set the metadata of the room',
+      { ...withAnn, spec: { peers: [{ name: 'ann', permissions: { roomMetadata: true } }] } },
+      'patchPeers',
+    ],
     ['requests missing tokens of peers', withAnn, 'tokens'],
     ['writes received tokens', { ...withAnn, newTokens: annToken }, 'writeSecret'],
     ['does not change a foreign Secret', { ...withAnn, secret: { foreign: true } }, 'wait Degraded=True/SecretNotOurs'],
@@ -167,6 +172,14 @@ describe('A Room whose room exists', () => {
     ['deletes the Secret if it has no peers any more', { location: present(), secret: noPeers }, 'deleteSecret'],
     ['keeps a foreign Secret if it has no peers', { location: present(), secret: { foreign: true } }, 'wait Ready'],
   ]);
+
+  test('revokes the permission to set the metadata of the room if it is not declared any more', () => {
+    const ann = nodePeer('ann');
+    const granted = { ...ann, permissions: { ...ann.permissions, roomMetadata: true } };
+    const { action } = reconcile(observed({ location: present({ peers: [granted] }), spec: { peers: [{ name: 'ann' }] } }));
+    assert.equal(action.type, 'patchPeers');
+    assert.equal(action.type === 'patchPeers' && action.peers[0]?.permissions.roomMetadata, false);
+  });
 
   const withAddress = { ...cluster, api: 'https://m.example.com/api' };
   const withToken = (issued: number, expires: number, given: Given = {}): Given => ({

@@ -102,6 +102,8 @@ describe('accepted', () => {
       { publish: [], subscribe: true, data: false },
     ],
     [{ hidden: true }, { publish: [], subscribe: true, data: true }],
+    [{ roomAdmin: true }, { publish: ['audio', 'video'], subscribe: true, data: true, roomMetadata: true }],
+    [{ roomAdmin: false }, { publish: ['audio', 'video'], subscribe: true, data: true }],
   ];
   for (const [video, permissions] of granted) {
     test(`the grants ${JSON.stringify(video)} are permissions`, async () => {

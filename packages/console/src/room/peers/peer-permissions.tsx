@@ -55,5 +55,11 @@ function choicesOf(now: Permissions): Choice[] {
     publishing('video', 'send video'),
     { title: 'receive', testId: 'permit-subscribe', on: now.subscribe, changed: { ...now, subscribe: !now.subscribe } },
     { title: 'send data', testId: 'permit-data', on: now.data, changed: { ...now, data: !now.data } },
+    {
+      title: 'set room metadata',
+      testId: 'permit-room-metadata',
+      on: now.roomMetadata ?? false,
+      changed: { ...now, roomMetadata: !now.roomMetadata },
+    },
   ];
 }
