@@ -1,9 +1,9 @@
-// SDP answer (RFC 8829): describes a transport of the media worker (ICE lite) and what it receives or sends in each section.
+// SDP of the server (RFC 8829): describes a transport of the media worker (ICE lite) and what it receives or sends in each section.
 import { type MediaDescription, type SessionDescription, write } from 'sdp-transform';
 import type { z } from 'zod';
 import type { transportOptionsSchema } from '../../api/media-objects.ts';
 import type { Kind } from '../../api/track.ts';
-import { type Codec, type RtpParameters, writeCodecs } from './codecs.ts';
+import { type RtpParameters, writeCodecs } from './codecs.ts';
 import { offerRejected } from './description.ts';
 import type { DataSection, IceCredentials, Offer } from './offer.ts';
 
@@ -11,45 +11,58 @@ export type TransportOptions = z.output<typeof transportOptionsSchema>;
 export type MediaAnswer = {
   kind: Kind;
   mid: string;
-  direction: 'recvonly' | 'sendonly';
+  direction: 'recvonly' | 'sendonly' | 'inactive';
   parameters: RtpParameters;
   /** The RIDs to receive, as the offer lists them. */
   rids: readonly string[];
   /** Stream and track id of what is sent. */
   msid?: { id: string; appdata: string };
 };
-/** A section without media, with the codecs of the offer: Pion fails if its codec is missing. */
-export type RejectedSection = { kind: Kind; mid: string; direction: 'inactive'; codecs: Codec[] };
+/** A section without a transport and media, with the codecs of the offer: Pion fails if its codec is missing. */
+export type RejectedSection = { kind: Kind; mid: string; direction: 'inactive'; codecs: RtpParameters['codecs'] };
 export type AnswerSection = MediaAnswer | RejectedSection | Pick<DataSection, 'kind' | 'mid'>;
-export type AnswerOptions = {
-  offer: Pick<Offer, 'dtls' | 'mixedExtensions'>;
+type DescriptionOptions = {
   transport: TransportOptions;
   /** In the order of the offer; at least one is not rejected. */
   sections: readonly AnswerSection[];
   /** Random, up to 63 bits (RFC 8829, section 5.2.1). */
   sessionId: bigint;
+  /** Grows with each description of a session. */
+  version?: number;
 };
+export type AnswerOptions = DescriptionOptions & { offer: Pick<Offer, 'dtls' | 'mixedExtensions'> };
+type Setup = 'active' | 'passive' | 'actpass';
 
 /** Port of sections whose address is that of the ICE candidates (RFC 8839, section 4.2.1.3). */
 const discardPort = 9;
 const anyAddress = { version: 4, ip: '0.0.0.0' };
 
-export function writeAnswer({ offer, transport, sections, sessionId }: AnswerOptions): string {
+export function writeAnswer({ offer, ...options }: AnswerOptions): string {
+  return writeDescription(options, offer.dtls.role === 'server' ? 'active' : 'passive', offer.mixedExtensions);
+}
+
+/** An offer of the server: its sections keep their position in the later offers of a session. */
+export function writeOffer(options: DescriptionOptions): string {
+  return writeDescription(options, 'actpass', true);
+}
+
+function writeDescription(options: DescriptionOptions, setup: Setup, mixedExtensions: boolean): string {
+  const { transport, sections, sessionId, version = 1 } = options;
   const accepted = sections.filter((section) => !isRejected(section));
   const media = sections.map((section) => {
     if (isRejected(section)) return rejectedSection(section);
     const described = section.kind === 'application' ? dataSection(section, transport) : mediaSection(section);
     const tagged = section === accepted[0];
-    return { ...described, ...transportLines(offer, transport), ...(tagged && candidateLines(transport)) };
+    return { ...described, ...transportLines(setup, transport), ...(tagged && candidateLines(transport)) };
   });
   return write({
     version: 0,
-    origin: { username: '-', sessionId: String(sessionId), sessionVersion: 1, netType: 'IN', ipVer: 4, address: '127.0.0.1' },
+    origin: { username: '-', sessionId: String(sessionId), sessionVersion: version, netType: 'IN', ipVer: 4, address: '127.0.0.1' },
     name: '-',
     timing: { start: 0, stop: 0 },
     icelite: 'ice-lite',
     iceOptions: 'trickle',
-    ...(offer.mixedExtensions && { extmapAllowMixed: 'extmap-allow-mixed' }),
+    ...(mixedExtensions && { extmapAllowMixed: 'extmap-allow-mixed' }),
     msidSemantic: { semantic: 'WMS', token: '*' },
     // RFC 9143, section 7.3.3: without rejected sections.
     groups: [{ type: 'BUNDLE', mids: accepted.map(({ mid }) => mid).join(' ') }],
@@ -70,7 +83,7 @@ export function writeIceFragment(
 }
 
 function isRejected(section: AnswerSection): section is RejectedSection {
-  return 'direction' in section && section.direction === 'inactive';
+  return 'codecs' in section;
 }
 
 function rejectedSection({ kind, mid, direction, codecs }: RejectedSection): MediaDescription {
@@ -92,7 +105,7 @@ function dataSection({ mid }: { mid: string }, { sctpParameters }: TransportOpti
 }
 
 function mediaSection({ kind, mid, direction, parameters, rids, msid }: MediaAnswer): MediaDescription {
-  const codecs = direction === 'recvonly' ? parameters.codecs.map(receivable) : parameters.codecs;
+  const codecs = direction === 'sendonly' ? parameters.codecs : parameters.codecs.map(receivable);
   return {
     ...{ type: kind, port: discardPort, protocol: 'UDP/TLS/RTP/SAVPF', connection: anyAddress, mid, direction },
     ...{ rtcpMux: 'rtcp-mux', rtcpRsize: 'rtcp-rsize' },
@@ -134,13 +147,13 @@ function receivable(codec: RtpParameters['codecs'][number]): RtpParameters['code
   };
 }
 
-function transportLines({ dtls }: AnswerOptions['offer'], transport: TransportOptions): Partial<MediaDescription> {
+function transportLines(setup: Setup, transport: TransportOptions): Partial<MediaDescription> {
   const { fingerprints } = transport.dtlsParameters;
   const fingerprint = fingerprints.find(({ algorithm }) => algorithm === 'sha-256') ?? fingerprints[0];
   return {
     ...iceLines(transport.iceParameters),
     ...(fingerprint && { fingerprint: { type: fingerprint.algorithm, hash: fingerprint.value } }),
-    setup: dtls.role === 'server' ? 'active' : 'passive',
+    setup,
   };
 }
 

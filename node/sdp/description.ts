@@ -2,11 +2,13 @@
 import { type MediaDescription, parse, type SessionDescription } from 'sdp-transform';
 import { ServiceError } from '../../api/errors.ts';
 
+export type SdpLimits = { length: number; lines: number; sections: number };
+
 /** Limits of a description. An offer of Chromium has about 150 lines for each video section. */
-const maxLength = 64 * 1024;
-const maxLines = 2_000;
+const defaultLimits: SdpLimits = { length: 64 * 1024, lines: 2_000, sections: 32 };
+/** Of clients that negotiate again for each track: a browser keeps the sections of tracks that ended. */
+export const renegotiationLimits: SdpLimits = { length: 240 * 1024, lines: 8_000, sections: 128 };
 const maxLineLength = 2_048;
-const maxSections = 32;
 
 /** An SDP that this node does not accept. The message is for the client. */
 export function offerRejected(message: string): ServiceError {
@@ -14,21 +16,20 @@ export function offerRejected(message: string): ServiceError {
 }
 
 /** @throws ServiceError `offer_rejected` */
-export function parseDescription(text: string): SessionDescription {
+export function parseDescription(text: string, limits: SdpLimits = defaultLimits): SessionDescription {
   if (!text.startsWith('v=0')) throw offerRejected('The SDP does not begin with v=0');
-  return parseLines(text);
+  return parseLines(text, limits);
 }
 
 /** A description or a part of one (RFC 8840). @throws ServiceError `offer_rejected` */
-export function parseLines(text: string): SessionDescription {
-  if (text.length > maxLength) throw offerRejected(`The SDP is longer than ${maxLength} characters`);
+export function parseLines(text: string, { length, lines: maxLines, sections }: SdpLimits = defaultLimits): SessionDescription {
+  if (text.length > length) throw offerRejected(`The SDP is longer than ${length} characters`);
   const lines = text.split(/\r\n|\n/);
   if (lines.at(-1) === '') lines.pop();
   if (lines.length > maxLines) throw offerRejected(`The SDP has more than ${maxLines} lines`);
   const invalid = lines.findIndex((line) => !isLine(line));
   if (invalid >= 0) throw offerRejected(`Line ${invalid + 1} of the SDP is invalid`);
-  if (lines.filter((line) => line.startsWith('m=')).length > maxSections)
-    throw offerRejected(`The SDP has more than ${maxSections} sections`);
+  if (lines.filter((line) => line.startsWith('m=')).length > sections) throw offerRejected(`The SDP has more than ${sections} sections`);
   const description = parse(lines.join('\r\n'));
   for (const [index, section] of description.media.entries())
     if (!isSection(section)) throw offerRejected(`Section ${index} of the SDP has an invalid m= line`);

@@ -1,10 +1,10 @@
-// SDP offer (RFC 8829): one bundled transport (RFC 9143) and its sections, with every value validated.
+// SDP of a client (RFC 8829): one bundled transport (RFC 9143) and its sections, with every value validated.
 import type { MediaDescription, SessionDescription } from 'sdp-transform';
 import type { z } from 'zod';
 import { dtlsParametersSchema } from '../../api/media-objects.ts';
 import type { Kind } from '../../api/track.ts';
 import { type Codec, readCodecs } from './codecs.ts';
-import { offerRejected, parseDescription } from './description.ts';
+import { offerRejected, parseDescription, type SdpLimits } from './description.ts';
 import { type Encoding, readEncodings, sentRids } from './encodings.ts';
 
 export type Direction = 'sendrecv' | 'sendonly' | 'recvonly' | 'inactive';
@@ -16,6 +16,8 @@ export type MediaSection = {
   kind: Kind;
   mid: string;
   direction: Direction;
+  /** True if the section has no transport: its track ended for good, or the other side did not accept it. */
+  rejected: boolean;
   /** In the order of the offer. */
   codecs: Codec[];
   extensions: { uri: string; id: number }[];
@@ -24,6 +26,8 @@ export type MediaSection = {
   /** In the order of the offer; empty without RIDs. */
   rids: string[];
   cname: string | undefined;
+  /** Id of the track that is sent (RFC 8830). */
+  trackId: string | undefined;
 };
 /** Data channels over SCTP (RFC 8841). */
 export type DataSection = { kind: 'application'; mid: string; sctpPort: number; maxMessageSize: number | undefined };
@@ -45,15 +49,15 @@ const defaultMaxMessageSize = 64 * 1024;
 /** Role of the offerer by its setup attribute (RFC 8842, section 5): the answerer prefers to wait. */
 const roles: Partial<Record<string, 'client' | 'server'>> = { actpass: 'client', active: 'client', passive: 'server' };
 
-/** @throws ServiceError `offer_rejected` */
-export function parseOffer(text: string): Offer {
-  const description = parseDescription(text);
+/** An offer, or the answer of a client to an offer of the server. @throws ServiceError `offer_rejected` */
+export function parseOffer(text: string, limits?: SdpLimits): Offer {
+  const description = parseDescription(text, limits);
   const { media } = description;
   if (media.length === 0) throw offerRejected('The offer has no section');
   const sections = media.map((section, index) => readSection(section, index, description));
   const mids = sections.map(({ mid }) => mid);
   if (new Set(mids).size < mids.length) throw offerRejected('Two sections of the offer have the same mid');
-  const tagged = media[bundledFirst(description, mids)];
+  const tagged = media[bundledFirst(description, sections)];
   if (!tagged) throw offerRejected('The offer must bundle all its sections (RFC 9143)');
   if (tagged.type !== 'application' && !tagged.rtcpMux) throw offerRejected('The offer must use rtcp-mux (RFC 5761)');
   return {
@@ -74,12 +78,18 @@ export function readIce(section: Pick<MediaDescription, 'iceUfrag' | 'icePwd'>, 
 }
 
 /** Index of the section whose transport all others use. Encoders may list sections in the group that the offer does not have. */
-function bundledFirst({ groups = [] }: SessionDescription, mids: readonly string[]): number {
+function bundledFirst({ groups = [] }: SessionDescription, sections: readonly Section[]): number {
+  const mids = sections.map(({ mid }) => mid);
   const group = groups.find(({ type }) => type === 'BUNDLE');
   if (!group) return mids.length === 1 ? 0 : -1;
   const bundled = String(group.mids).trim().split(/\s+/);
-  if (mids.some((mid) => !bundled.includes(mid))) return -1;
+  // RFC 9143, section 7.3.3: a rejected section is not in the group.
+  if (sections.some((section) => !bundled.includes(section.mid) && !isRejected(section))) return -1;
   return mids.indexOf(bundled.find((mid) => mids.includes(mid)) ?? '');
+}
+
+function isRejected(section: Section): boolean {
+  return section.kind !== 'application' && section.rejected;
 }
 
 function readDtls(section: MediaDescription, description: SessionDescription): DtlsParameters {
@@ -110,11 +120,13 @@ function readSection(section: MediaDescription, index: number, description: Sess
     kind,
     mid,
     direction: rejected ? 'inactive' : (section.direction ?? description.direction ?? 'sendrecv'),
+    rejected,
     codecs,
     extensions,
     encodings: readEncodings(section, mid, rids),
     rids,
     cname: cnameOf(section),
+    trackId: trackIdOf(section),
   };
 }
 
@@ -140,4 +152,8 @@ function readExtensions({ ext = [] }: MediaDescription, mid: string): MediaSecti
 function cnameOf({ ssrcs = [] }: MediaDescription): string | undefined {
   const cname = ssrcs.find(({ attribute }) => attribute === 'cname')?.value;
   return cname === undefined ? undefined : String(cname).slice(0, 255);
+}
+
+function trackIdOf({ msid: [first] = [] }: MediaDescription): string | undefined {
+  return first?.appdata === undefined ? undefined : String(first.appdata).slice(0, 255);
 }

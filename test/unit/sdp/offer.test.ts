@@ -5,7 +5,8 @@ import { generateRouterRtpCapabilities } from 'mediasoup/ortc';
 import { parse } from 'sdp-transform';
 import { rtpCapabilitiesSchema, transportOptionsSchema } from '../../../api/media-objects.ts';
 import { clientCapabilities, roomCodecs } from '../../../node/media/codecs.ts';
-import { type MediaAnswer, writeAnswer, writeIceFragment } from '../../../node/sdp/answer.ts';
+import { type AnswerSection, type MediaAnswer, writeAnswer, writeIceFragment, writeOffer } from '../../../node/sdp/answer.ts';
+import { renegotiationLimits } from '../../../node/sdp/description.ts';
 import { parseIceFragment } from '../../../node/sdp/ice-fragment.ts';
 import { type MediaSection, parseOffer } from '../../../node/sdp/offer.ts';
 import { producerParameters } from '../../../node/sdp/producer-parameters.ts';
@@ -235,6 +236,74 @@ describe('rejected offers', () => {
       text,
       /^m=application 9 UDP\/DTLS\/SCTP webrtc-datachannel\r\n[\s\S]*a=sctp-port:5000\r\n[\s\S]*a=max-message-size:262144/m,
     );
+  });
+});
+
+describe('renegotiation', () => {
+  const sctpParameters = { port: 5000, OS: 1024, MIS: 1024, maxMessageSize: 262144 };
+  /** The second section of the offer was stopped. */
+  const stopped = changed(changed(chromium, 'BUNDLE 0 1', 'BUNDLE 0'), 'm=video 9', 'm=video 0');
+
+  test('a section that a browser stopped is rejected, and is not in the group of the answer', () => {
+    const offer = parseOffer(stopped);
+    const [audio, video] = media(stopped);
+    assert.deepEqual([audio?.rejected, video?.rejected, video?.direction], [false, true, 'inactive']);
+    assert.ok(audio && video);
+    const parameters = producerParameters(audio, capabilities);
+    const sections: AnswerSection[] = [
+      { kind: 'audio', mid: '0', direction: 'inactive', parameters, rids: [] },
+      { kind: 'video', mid: '1', direction: 'inactive', codecs: video.codecs },
+    ];
+    const answered = parse(writeAnswer({ offer, transport, sections, sessionId: 1n }));
+    assert.deepEqual(
+      answered.media.map(({ port, direction, iceUfrag }) => [port, direction, iceUfrag]),
+      [
+        [9, 'inactive', 'serverufrag'],
+        [0, 'inactive', undefined],
+      ],
+    );
+    assert.equal(answered.groups?.[0]?.mids, 0);
+    // Otherwise the next offer of Chromium has no header extensions.
+    assert.ok((answered.media[0]?.ext?.length ?? 0) > 0);
+  });
+
+  test('the track of a section is that of its msid', () => {
+    assert.deepEqual(
+      [section(chromium, 'audio').trackId, section(obs, 'video').trackId, section(ffmpeg, 'video').trackId],
+      ['ce326ecf-a081-453a-8f9f-0605d5ef4128', '9N7ThW0sAoPBE0Qd-video', 'video'],
+    );
+  });
+
+  test('an offer of the server has data channels, what it sends, and sections of ended tracks', () => {
+    const parameters = {
+      ...producerParameters(section(chromium, 'video'), capabilities),
+      encodings: [{ ssrc: 11, rtx: { ssrc: 12 } }],
+    };
+    const sections: AnswerSection[] = [
+      { kind: 'application', mid: 'data' },
+      { kind: 'video', mid: '0', direction: 'inactive', codecs: [] },
+      { kind: 'video', mid: '1', direction: 'sendonly', parameters, rids: [], msid: { id: 'stream', appdata: 'track' } },
+    ];
+    const text = writeOffer({ transport: { ...transport, sctpParameters }, sections, sessionId: 1n, version: 3 });
+    const offered = parse(text);
+    assert.equal(offered.origin?.sessionVersion, 3);
+    assert.equal(offered.groups?.[0]?.mids, 'data 1');
+    assert.deepEqual(
+      offered.media.map(({ mid, port, setup, direction, payloads }) => [mid, port, setup, direction, payloads]),
+      [
+        ['data', 9, 'actpass', undefined, 'webrtc-datachannel'],
+        [0, 0, undefined, 'inactive', 0],
+        [1, 9, 'actpass', 'sendonly', '96 97'],
+      ],
+    );
+    assert.match(text, /^a=msid:stream track$/m);
+    assert.match(text, /^a=ssrc-group:FID 11 12$/m);
+  });
+
+  test('the limits of a client that negotiates again are higher', () => {
+    const long = `${chromium}${'a=x-none\r\n'.repeat(2_000)}`;
+    assert.throws(() => parseOffer(long), /more than 2000 lines/);
+    assert.equal(parseOffer(long, renegotiationLimits).sections.length, 2);
   });
 });
 
