@@ -1,7 +1,7 @@
 // Proxied socket: the WebSocket of a client, as signaling passes it to the module that proxies frames to another node.
 
 export type ProxiedSocketListener = {
-  message: (text: string) => void;
+  message: (frame: string | Buffer) => void;
   /** The client disconnected; `code` as in RFC 6455, section 7.4: 1006 without a closing handshake. Not called after close(). */
   lost: (code: number, reason: string) => void;
   /** Pings are passed through to the client, because the owning node decides the idle timeout. */
@@ -9,8 +9,12 @@ export type ProxiedSocketListener = {
 };
 
 export type ProxiedSocket = {
-  /** The first frame of the client, verbatim: its authentication request. */
-  first: string;
+  /** Path of the websocket at the owning node, with a query that may contain a token. */
+  path: string;
+  /** True: frames are bytes; false: text. */
+  binary: boolean;
+  /** The first frame of the client, verbatim, if it is its authentication request. */
+  first: string | Buffer | undefined;
   /** IP address of the client. */
   address: string;
   /** Traceparent of its handshake. */
@@ -19,7 +23,7 @@ export type ProxiedSocket = {
   readonly bufferedBytes: number;
   /** Starts delivery. Earlier frames are queued; if the queue is full, the socket is closed. */
   listen: (listener: ProxiedSocketListener) => void;
-  send: (text: string) => void;
+  send: (frame: string | Buffer) => void;
   ping: () => void;
   /** Resolves when most of the sent data was written, or the client disconnected. */
   drained: () => Promise<void>;

@@ -1,13 +1,14 @@
 // Authentication of peer sockets: finds the peer of a token, or proxies the socket to the node that has it.
 import { ServiceError } from '../../api/errors.ts';
+import { peerSocketPath } from '../../api/peer.ts';
 import type { RequestData } from '../../api/socket/peer.ts';
 import type { AccessAdmission } from '../rooms/access-admission.ts';
 import type { Peer } from '../rooms/peers/peer.ts';
 import type { ProxySocket } from '../rooms/proxied-socket.ts';
 import { type PeerClaims, unverifiedRoomId } from '../rooms/tokens/peer-tokens.ts';
-import { forwardedSocket } from './proxied-session.ts';
-import type { TextSocket, TextSocketListener } from './text-socket.ts';
-import type { ClientAddress } from './websocket-acceptor.ts';
+import { forwardedSocket } from '../websocket/proxied-session.ts';
+import type { TextSocket, TextSocketListener } from '../websocket/text-socket.ts';
+import type { ClientAddress } from '../websocket/upgrade.ts';
 
 export type AuthenticationOptions = {
   findPeer: (roomId: string, peerId: string) => Peer | undefined;
@@ -73,7 +74,8 @@ export class Authentication {
   async #proxy({ socket, text, clientAddress }: FirstRequest, roomId: string): Promise<{ proxied: TextSocketListener } | undefined> {
     const { forward } = this.#options;
     if (!forward || clientAddress.forwarded || !socket.open) return undefined;
-    const { socket: forwarded, listener } = forwardedSocket(socket, text, clientAddress);
+    const request = { path: peerSocketPath, binary: false, first: text, client: clientAddress };
+    const { socket: forwarded, listener } = forwardedSocket(socket, request);
     return (await forward(roomId, forwarded)) ? { proxied: listener } : undefined;
   }
 }

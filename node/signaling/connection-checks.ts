@@ -3,7 +3,7 @@
 import type { ResponseData } from '../../api/socket/peer.ts';
 import { Timer } from '../common/timer.ts';
 import type { Peer } from '../rooms/peers/peer.ts';
-import type { TextSocket, TextSocketListener } from './text-socket.ts';
+import type { TextSocket, TextSocketListener } from '../websocket/text-socket.ts';
 
 export type ConnectionChecksOptions = {
   iceServers: (peer: Pick<Peer, 'id' | 'roomId'>) => Record<string, unknown>[];

@@ -10,15 +10,16 @@ import { Timer } from '../common/timer.ts';
 import { TokenBucket } from '../common/token-bucket.ts';
 import type { Peer } from '../rooms/peers/peer.ts';
 import type { PeerClaims } from '../rooms/tokens/peer-tokens.ts';
+import type { OriginRule } from '../websocket/origin.ts';
+import type { TextSocket, TextSocketListener } from '../websocket/text-socket.ts';
+import type { ClientAddress } from '../websocket/upgrade.ts';
 import { Authentication, type AuthenticationOptions } from './authentication.ts';
 import { ConnectionChecks } from './connection-checks.ts';
 import { errorResponse, parseData, parseRequest } from './frames.ts';
 import { defaultLimits, type Limits } from './limits.ts';
-import type { OriginRule } from './origin.ts';
 import { PeerSession } from './session.ts';
-import type { TextSocket, TextSocketListener } from './text-socket.ts';
 import { TokenRenewal } from './token-renewal.ts';
-import { type ClientAddress, WebSocketAcceptor } from './websocket-acceptor.ts';
+import { WebSocketAcceptor } from './websocket-acceptor.ts';
 
 export type PeerSocketsOptions = AuthenticationOptions & {
   log: Log;

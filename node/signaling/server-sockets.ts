@@ -10,12 +10,13 @@ import { TokenBucket } from '../common/token-bucket.ts';
 import type { EventFeed, SourcedEvent } from '../rooms/event-feed.ts';
 import type { ApiTokens } from '../rooms/tokens/api-tokens.ts';
 import { isSignature, type SignedCalls } from '../rooms/tokens/signed-calls.ts';
+import type { OriginRule } from '../websocket/origin.ts';
+import type { TextSocket, TextSocketListener } from '../websocket/text-socket.ts';
+import type { ClientAddress } from '../websocket/upgrade.ts';
 import { EventFrame, EventSubscription } from './event-subscription.ts';
 import { errorResponse, parseData, parseRequest, type Request } from './frames.ts';
 import { defaultLimits, type Limits } from './limits.ts';
-import type { OriginRule } from './origin.ts';
-import type { TextSocket, TextSocketListener } from './text-socket.ts';
-import { type ClientAddress, WebSocketAcceptor } from './websocket-acceptor.ts';
+import { WebSocketAcceptor } from './websocket-acceptor.ts';
 
 /** Maximum clients that catch up at the same time, because each holds a page of events in memory. */
 const maxCatchingUp = 64;

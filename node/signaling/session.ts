@@ -9,11 +9,11 @@ import { Timer } from '../common/timer.ts';
 import { TokenBucket } from '../common/token-bucket.ts';
 import type { CloseReason, PeerConnection } from '../rooms/interfaces.ts';
 import type { Peer } from '../rooms/peers/peer.ts';
+import type { TextSocket, TextSocketListener } from '../websocket/text-socket.ts';
 import { errorResponse, parseData, parseRequest, type Request } from './frames.ts';
 import type { Limits } from './limits.ts';
 import { SendQueue } from './outbox.ts';
 import { answersOffer, costOf, handleRequest, isHeld } from './requests.ts';
-import type { TextSocket, TextSocketListener } from './text-socket.ts';
 import { answerFrame, eventFrame } from './wire-frames.ts';
 
 export type SessionOptions = {

@@ -11,7 +11,7 @@ import type { AccessAdmission } from '../rooms/access-admission.ts';
 import type { EventFeed } from '../rooms/event-feed.ts';
 import type { LocalRooms } from '../rooms/local-rooms.ts';
 import type { Tokens } from '../rooms/tokens/start-tokens.ts';
-import type { OriginRule } from './origin.ts';
+import type { OriginRule } from '../websocket/origin.ts';
 import { PeerSockets, type PeerSocketsOptions } from './peer-sockets.ts';
 import { ServerSockets } from './server-sockets.ts';
 

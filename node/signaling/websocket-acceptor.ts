@@ -2,26 +2,18 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
-import { parseTraceparent, traceparentHeader } from '../../api/core/traceparent.ts';
+import { PendingSockets } from '../websocket/pending-sockets.ts';
+import { TextSocket, type TextSocketListener } from '../websocket/text-socket.ts';
+import { type ClientAddress, clientAddressOf, refusalOf, rejectUpgrade, type UpgradeRules } from '../websocket/upgrade.ts';
 import type { Limits } from './limits.ts';
-import { isAllowedOrigin, type OriginRule } from './origin.ts';
-import { PendingSockets } from './pending-sockets.ts';
-import { TextSocket, type TextSocketListener } from './text-socket.ts';
 
-/** Origin of a socket. `address`: address of the client, also if another node `forwarded` the socket. `trace`: its traceparent. */
-export type ClientAddress = { address: string; forwarded: boolean; trace?: string | undefined };
-
-export type WebSocketAcceptorOptions = {
+export type WebSocketAcceptorOptions = UpgradeRules & {
   limits: Limits;
-  checkOrigin: () => OriginRule;
-  address: () => string;
   /**
    * Processes the first message. Resolves with the listener of later messages, or with undefined if it closed the socket. Messages that
    * arrive meanwhile are held and passed to the listener in order.
    */
   authenticate: (socket: TextSocket, text: string, clientAddress: ClientAddress) => Promise<TextSocketListener | undefined>;
-  /** The address of the client if another node proxies the socket. */
-  forwardedFor?: ((request: IncomingMessage) => string | undefined) | undefined;
 };
 
 /** Maximum size of a frame header (RFC 6455, section 5.2). */
@@ -55,21 +47,12 @@ export class WebSocketAcceptor {
 
   /** `address`: address of the client, resolved behind proxies. */
   handleUpgrade(request: IncomingMessage, raw: Duplex, head: Buffer, address?: string): void {
-    if (this.#closed) {
-      rejectUpgrade(raw, 503, 'unavailable', 'This node is shutting down');
+    const refusal = refusalOf(request, this.#options, this.#closed);
+    if (refusal) {
+      rejectUpgrade(raw, refusal);
       return;
     }
-    const { origin, host, [traceparentHeader]: traceparent } = request.headers;
-    if (!isAllowedOrigin(this.#options.checkOrigin(), origin, host, this.#options.address())) {
-      rejectUpgrade(raw, 403, 'forbidden', 'This origin may not open a websocket');
-      return;
-    }
-    const client = this.#options.forwardedFor?.(request);
-    const caller = {
-      address: client ?? address ?? request.socket.remoteAddress ?? '',
-      forwarded: client !== undefined,
-      trace: parseTraceparent(traceparent) && String(traceparent),
-    };
+    const caller = clientAddressOf(request, this.#options, address);
     this.#server.handleUpgrade(request, raw, head, (webSocket) => {
       const { limits } = this.#options;
       // Counted before ws joins the fragments of a message, so that an unauthenticated client cannot make us buffer more than the limit of
@@ -144,20 +127,4 @@ export class WebSocketAcceptor {
     for (const each of early) listener.message(each.text, each.bytes);
     if (lostWith) listener.lost(lostWith.code, lostWith.reason, 0);
   }
-}
-
-/** Responds to an upgrade over plain HTTP, in the shape of all other errors. */
-function rejectUpgrade(raw: Duplex, status: 403 | 404 | 503, code: string, message: string): void {
-  const body = JSON.stringify({ errors: message, code });
-  const names = { 403: 'Forbidden', 404: 'Not Found', 503: 'Service Unavailable' };
-  raw.on('error', () => raw.destroy());
-  raw.once('finish', () => raw.destroy());
-  const lines = [
-    `HTTP/1.1 ${status} ${names[status]}`,
-    'Connection: close',
-    'Content-Type: application/json; charset=utf-8',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    ...(status === 503 ? ['Retry-After: 1'] : []),
-  ];
-  raw.end(`${lines.join('\r\n')}\r\n\r\n${body}`);
 }

@@ -26,7 +26,7 @@ const restFiles = [
 const homes: readonly (readonly [library: string, places: readonly RegExp[]])[] = [
   ['mediasoup', [/^node\/media\//]],
   ['express', [/^node\/http\//]],
-  ['ws', [/^node\/signaling\//, /^node\/cluster\/proxy/]],
+  ['ws', [/^node\/(?:signaling|websocket)\//, /^node\/cluster\/proxy/]],
   ['@opentelemetry', [/^tracing\//]],
   ['prom-client', [/^(node|operator)\/metrics\//]],
   ['@aws-sdk/client-s3', [/^node\/storage\//]],

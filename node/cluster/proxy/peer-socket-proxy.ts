@@ -3,7 +3,6 @@
 import { WebSocket } from 'ws';
 import { traceparentHeader } from '../../../api/core/traceparent.ts';
 import { proxiedHeader } from '../../../api/node.ts';
-import { peerSocketPath as path } from '../../../api/peer.ts';
 import type { Log } from '../../common/log.ts';
 import type { ProxiedSocket } from '../../rooms/proxied-socket.ts';
 import type { NodeName } from '../cluster-transport.ts';
@@ -70,8 +69,9 @@ export class PeerSocketProxy {
     await Promise.all(pipes.map((pipe) => pipe.ended));
   }
 
-  #open(target: ProxyTarget, { address: client, trace }: ProxiedSocket): WebSocket {
-    return new WebSocket(`${target.tls ? 'wss' : 'ws'}://${target.internalAddress}${path}`, {
+  #open(target: ProxyTarget, { address: client, trace, path: pathAndQuery }: ProxiedSocket): WebSocket {
+    const path = pathAndQuery.split('?', 1)[0] ?? '/';
+    return new WebSocket(`${target.tls ? 'wss' : 'ws'}://${target.internalAddress}${pathAndQuery}`, {
       headers: {
         ...(trace !== undefined && { [traceparentHeader]: trace }),
         [proxiedHeader]: this.#options.tokens.sign({ client, path, to: target.name }),

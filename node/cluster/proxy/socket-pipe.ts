@@ -20,7 +20,7 @@ export class SocketPipe {
   readonly #client: ProxiedSocket;
   readonly #owner: WebSocket;
   readonly #log: Log;
-  #early: string[] = [];
+  #early: (string | Buffer)[] = [];
   #earlyBytes = 0;
   #clientPaused = true;
   #closing = false;
@@ -52,7 +52,7 @@ export class SocketPipe {
       });
     });
     client.listen({
-      message: (text) => this.#fromClient(text),
+      message: (frame) => this.#fromClient(frame),
       lost: (code, reason) => this.#closeOwner(code, reason),
       pong: () => this.#answerPing(),
     });
@@ -74,24 +74,24 @@ export class SocketPipe {
     if (this.#closing) return;
     this.#heardAt = performance.now();
     this.#timers.push(setInterval(() => this.#checkLife(), pingInterval));
-    this.#toOwner(this.#client.first);
-    for (const text of this.#early.splice(0)) this.#toOwner(text);
+    if (this.#client.first !== undefined) this.#toOwner(this.#client.first);
+    for (const frame of this.#early.splice(0)) this.#toOwner(frame);
     this.#resumeClient();
   }
 
-  #fromClient(text: string): void {
+  #fromClient(frame: string | Buffer): void {
     if (this.#closing) return;
     if (this.#owner.readyState === this.#owner.OPEN) {
-      this.#toOwner(text);
+      this.#toOwner(frame);
       return;
     }
-    this.#early.push(text);
-    this.#earlyBytes += text.length;
+    this.#early.push(frame);
+    this.#earlyBytes += frame.length;
     if (this.#earlyBytes > maxWaiting) this.end();
   }
 
-  #toOwner(text: string): void {
-    this.#owner.send(text, () => {
+  #toOwner(frame: string | Buffer): void {
+    this.#owner.send(frame, () => {
       if (this.#owner.bufferedAmount <= lowWater) this.#resumeClient();
     });
     const waiting = this.#owner.bufferedAmount;
@@ -110,8 +110,8 @@ export class SocketPipe {
   }
 
   #fromOwner(data: RawData, binary: boolean): void {
-    if (binary || !Buffer.isBuffer(data)) return;
-    this.#client.send(data.toString('utf8'));
+    if (binary !== this.#client.binary || !Buffer.isBuffer(data)) return;
+    this.#client.send(binary ? data : data.toString('utf8'));
     if (this.#client.bufferedBytes <= highWater || this.#owner.isPaused) return;
     this.#owner.pause();
     void this.#client.drained().then(() => this.#owner.resume());

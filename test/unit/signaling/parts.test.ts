@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TokenBucket } from '../../../node/common/token-bucket.ts';
-import { isAllowedOrigin } from '../../../node/signaling/origin.ts';
 import { type OutboxLimits, SendQueue } from '../../../node/signaling/outbox.ts';
 import { renewalDelay, TokenRenewal } from '../../../node/signaling/token-renewal.ts';
+import { isAllowedOrigin } from '../../../node/websocket/origin.ts';
 import { silentLog } from '../../kit/silent-log.ts';
 import { turns } from '../../kit/turns.ts';
 

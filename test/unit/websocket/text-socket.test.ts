@@ -6,7 +6,7 @@ import { Duplex } from 'node:stream';
 import { test } from 'node:test';
 import { WebSocketServer } from 'ws';
 import { defaultLimits, type Limits } from '../../../node/signaling/limits.ts';
-import { TextSocket } from '../../../node/signaling/text-socket.ts';
+import { TextSocket } from '../../../node/websocket/text-socket.ts';
 import { turns } from '../../kit/turns.ts';
 
 /** A connection that records its writes. If it is `stuck`, no write completes. */

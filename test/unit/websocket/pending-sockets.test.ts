@@ -1,7 +1,7 @@
 // Pending sockets: eviction if too many wait for authentication.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PendingSockets } from '../../../node/signaling/pending-sockets.ts';
+import { PendingSockets } from '../../../node/websocket/pending-sockets.ts';
 
 /** `add` adds a socket of an address; `evicted` lists the evicted sockets in order. */
 function pendingOf(total: number, perNetwork: number) {

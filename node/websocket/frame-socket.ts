@@ -1,16 +1,28 @@
-// Text socket: common base of both websocket types, with bounded text frames, pings, and closing by our code table.
-import { isUtf8 } from 'node:buffer';
+// Frame socket: common base of all websockets of clients, with bounded frames, pings, and closing by our code table.
 import type { Duplex } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
 import { type CloseCodeName, closeCodes } from '../../api/close-codes.ts';
-import type { Limits } from './limits.ts';
 
 /** Buffer size in bytes at which drained() resolves. */
 const lowWater = 64 * 1024;
 
-export type TextSocketListener = {
-  /** One text frame; `bytes` is its size. */
-  message: (text: string, bytes: number) => void;
+/** Times in milliseconds, sizes in bytes. */
+export type FrameSocketLimits = {
+  readonly firstMessageBytes: number;
+  /** Maximum size of the send buffer. */
+  readonly bufferedBytes: number;
+  readonly pongTimeout: number;
+  /** Timeout of the closing handshake. */
+  readonly closeTimeout: number;
+};
+
+/** `read`: the frame of its bytes; undefined if they are invalid. */
+export type FrameFormat<Frame> = { binary: boolean; read: (data: Buffer) => Frame | undefined };
+export const binaryFrames: FrameFormat<Buffer> = { binary: true, read: (data) => data };
+
+export type FrameSocketListener<Frame> = {
+  /** One frame; `bytes` is its size. */
+  message: (frame: Frame, bytes: number) => void;
   /**
    * The socket closed for any reason other than our close(); called at most once. `code` as in RFC 6455, section 7.4: 1006 without a
    * closing handshake. `silentFor`: milliseconds without a pong if it was terminated for that; else 0.
@@ -20,13 +32,14 @@ export type TextSocketListener = {
 };
 
 /** Owns a websocket and its timers. After close(), terminate() or the loss of the socket it sends and reports nothing. */
-export class TextSocket {
+export class FrameSocket<Frame extends string | Buffer> {
   readonly #socket: WebSocket;
   /** The connection of the websocket. */
   readonly #raw: Duplex;
-  readonly #limits: Limits;
+  readonly #limits: FrameSocketLimits;
+  readonly #format: FrameFormat<Frame>;
   readonly #gone: Promise<void>;
-  #listener: TextSocketListener;
+  #listener: FrameSocketListener<Frame>;
   #maxBytes: number;
   #closing: NodeJS.Timeout | undefined;
   #open = true;
@@ -42,8 +55,9 @@ export class TextSocket {
     if (this.#socket.bufferedAmount <= lowWater) this.#tellDrained();
   };
 
-  constructor(socket: WebSocket, raw: Duplex, limits: Limits, listener: TextSocketListener) {
+  constructor(socket: WebSocket, raw: Duplex, limits: FrameSocketLimits, format: FrameFormat<Frame>, listener: FrameSocketListener<Frame>) {
     this.#socket = socket;
+    this.#format = format;
     this.#raw = raw;
     this.#limits = limits;
     this.#listener = listener;
@@ -81,7 +95,7 @@ export class TextSocket {
     return this.#socket.bufferedAmount;
   }
 
-  listen(listener: TextSocketListener): void {
+  listen(listener: FrameSocketListener<Frame>): void {
     this.#listener = listener;
   }
 
@@ -109,7 +123,7 @@ export class TextSocket {
   send(frame: string | Buffer): void {
     if (!this.#open) return;
     this.#gather();
-    this.#socket.send(frame, { binary: false }, this.#onSent);
+    this.#socket.send(frame, { binary: this.#format.binary }, this.#onSent);
     if (this.#socket.bufferedAmount > lowWater) this.#write();
     if (this.#socket.bufferedAmount > this.#limits.bufferedBytes) this.#cut();
   }
@@ -154,15 +168,10 @@ export class TextSocket {
 
   #onMessage(data: RawData, binary: boolean): void {
     if (!this.#open) return;
-    if (binary || !Buffer.isBuffer(data) || !isUtf8(data)) {
-      this.refuse('malformed');
-      return;
-    }
-    if (data.length > this.#maxBytes) {
-      this.refuse('tooLarge');
-      return;
-    }
-    this.#listener.message(data.toString('utf8'), data.length);
+    const frame = binary === this.#format.binary && Buffer.isBuffer(data) ? this.#format.read(data) : undefined;
+    if (frame === undefined || !Buffer.isBuffer(data)) this.refuse('malformed');
+    else if (data.length > this.#maxBytes) this.refuse('tooLarge');
+    else this.#listener.message(frame, data.length);
   }
 
   /** Closes because of an invalid message and reports the socket as lost: its session may be resumed. */

@@ -1,21 +1,23 @@
 // Proxied session: adapts a socket whose session is on another node. Frames pass unchanged, limits of this node still apply.
 import type { ProxiedSocket, ProxiedSocketListener } from '../rooms/proxied-socket.ts';
-import type { TextSocket, TextSocketListener } from './text-socket.ts';
-import type { ClientAddress } from './websocket-acceptor.ts';
+import type { FrameSocket, FrameSocketListener } from './frame-socket.ts';
+import type { ClientAddress } from './upgrade.ts';
+
+export type ProxiedRequest<Frame> = Pick<ProxiedSocket, 'path' | 'binary'> & { first?: Frame; client: ClientAddress };
 
 /** `listener` receives the frames; they are held until the remote node listens. The acceptor bounds early frames. */
-export function forwardedSocket(
-  socket: TextSocket,
-  first: string,
-  { address, trace }: Pick<ClientAddress, 'address' | 'trace'>,
-): { socket: ProxiedSocket; listener: TextSocketListener } {
-  let early: string[] = [];
+export function forwardedSocket<Frame extends string | Buffer>(
+  socket: FrameSocket<Frame>,
+  { path, binary, first, client }: ProxiedRequest<Frame>,
+): { socket: ProxiedSocket; listener: FrameSocketListener<Frame> } {
+  const { address, trace } = client;
+  let early: Frame[] = [];
   let lostEarly: { code: number; reason: string } | undefined;
   let target: ProxiedSocketListener | undefined;
-  const listener: TextSocketListener = {
-    message: (text) => {
-      if (target) target.message(text);
-      else early.push(text);
+  const listener: FrameSocketListener<Frame> = {
+    message: (frame) => {
+      if (target) target.message(frame);
+      else early.push(frame);
     },
     lost: (code, reason) => {
       if (target) target.lost(code, reason);
@@ -24,6 +26,8 @@ export function forwardedSocket(
     pong: () => target?.pong(),
   };
   const forwarded: ProxiedSocket = {
+    path,
+    binary,
     first,
     address,
     trace,
@@ -33,11 +37,11 @@ export function forwardedSocket(
     },
     listen: (to) => {
       target = to;
-      for (const text of early) to.message(text);
+      for (const frame of early) to.message(frame);
       early = [];
       if (lostEarly) to.lost(lostEarly.code, lostEarly.reason);
     },
-    send: (text) => socket.send(text),
+    send: (frame) => socket.send(frame),
     ping: () => socket.ping(),
     drained: () => socket.drained(),
     pause: () => socket.pause(),
