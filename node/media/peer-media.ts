@@ -54,6 +54,8 @@ export class MediaPeer implements PeerMedia {
   readonly #transports: PeerTransports;
   readonly #published = new SingleFlight<Producer>(trackNotFoundError);
   readonly #received = new SingleFlight<Consumer>(trackNotFoundError);
+  /** Receivers that are paused although they are ready. */
+  readonly #paused = new WeakSet<Consumer>();
   readonly #lowStarts = new WeakMap<Consumer, InitialLayerLimiter>();
   /** Caches validated capabilities: they stay the same object from join on. */
   readonly #capabilities = new WeakMap<WireObject, RtpCapabilities>();
@@ -122,11 +124,17 @@ export class MediaPeer implements PeerMedia {
   }
 
   /**
-   * Resumes a ready receiver; mediasoup then requests a key frame. Waits for DTLS first: otherwise the frame would be lost, and the next
-   * one would take a second (browsers send at most one in 300 ms, mediasoup repeats its request after 1 s).
+   * mediasoup requests a key frame for a receiver that is resumed. Waits for DTLS first: otherwise the frame would be lost, and the next one
+   * would take a second (browsers send at most one in 300 ms, mediasoup repeats its request after 1 s).
    */
-  async resumeSubscription(trackId: string): Promise<void> {
+  async setSubscriptionPaused(trackId: string, paused: boolean): Promise<void> {
     const consumer = await this.#find(this.#received, trackId);
+    if (paused) {
+      this.#paused.add(consumer);
+      await this.#call(trackId, 'pause', () => consumer.pause());
+      return;
+    }
+    this.#paused.delete(consumer);
     const transport = this.#transports.get('recv');
     if (!transport || transport.dtlsState === 'connected') {
       await this.#call(trackId, 'resume', () => consumer.resume());
@@ -136,7 +144,7 @@ export class MediaPeer implements PeerMedia {
       if (state !== 'connected') return;
       transport.off('dtlsstatechange', resume);
       // Fails only if the track or the worker has ended, which is reported elsewhere.
-      if (!consumer.closed) this.#call(trackId, 'resume', () => consumer.resume()).catch(() => {});
+      if (!consumer.closed && !this.#paused.has(consumer)) this.#call(trackId, 'resume', () => consumer.resume()).catch(() => {});
     };
     transport.on('dtlsstatechange', resume);
     consumer.observer.once('close', () => transport.off('dtlsstatechange', resume));

@@ -88,9 +88,9 @@ export interface PeerMedia {
   publish(options: PublishTrackOptions): Promise<{ encoding: string; simulcast: boolean }>;
   unpublish(trackId: string): void;
   setPaused(trackId: string, paused: boolean): Promise<void>;
-  /** Receives a track of another peer, paused until resumeSubscription(). Undefined if the receiver cannot decode it. */
+  /** Receives a track of another peer, paused until setSubscriptionPaused(). Undefined if the receiver cannot decode it. */
   subscribe(trackId: string, rtpCapabilities: WireObject): Promise<Subscription | undefined>;
-  resumeSubscription(trackId: string): Promise<void>;
+  setSubscriptionPaused(trackId: string, paused: boolean): Promise<void>;
   unsubscribe(trackId: string): void;
   setPreferredLayers(trackId: string, layers: Layers): Promise<void>;
   /** Bandwidth priority, 1 (lowest) to 255. */

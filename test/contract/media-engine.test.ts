@@ -47,7 +47,9 @@ for (const [name, open] of engines) {
       const subscription = await bob.peer.subscribe('a', rtpCapabilities);
       assert.deepEqual([subscription?.transportId, subscription?.kind, subscription?.paused], [bob.recv, 'audio', false]);
       assert.equal(engine.load().forwardedTracks, 1);
-      await bob.peer.resumeSubscription('a');
+      await bob.peer.setSubscriptionPaused('a', false);
+      await bob.peer.setSubscriptionPaused('a', true);
+      await bob.peer.setSubscriptionPaused('a', false);
       alice.peer.unpublish('a');
       await eventually('nothing is forwarded', () => engine.load().forwardedTracks === 0);
       await assert.rejects(bob.peer.subscribe('a', rtpCapabilities), code('track_not_found', 'not_found'));
@@ -80,7 +82,8 @@ for (const [name, open] of engines) {
         code('not_found'),
       );
       await assert.rejects(bob.peer.subscribe('nothing', rtpCapabilities), code('track_not_found', 'not_found'));
-      await assert.rejects(bob.peer.resumeSubscription('nothing'), code('track_not_found', 'not_found'));
+      await assert.rejects(bob.peer.setSubscriptionPaused('nothing', false), code('track_not_found', 'not_found'));
+      await assert.rejects(bob.peer.setSubscriptionPaused('nothing', true), code('track_not_found', 'not_found'));
       await assert.rejects(alice.peer.setPaused('nothing', true), code('track_not_found', 'not_found'));
       alice.peer.unpublish('nothing');
       bob.peer.unsubscribe('nothing');

@@ -84,8 +84,8 @@ test('a track is received by another peer with pause, resume, layers and priorit
   assert.equal(video?.paused, true);
   assert.equal((video?.rtpParameters as RtpParameters | undefined)?.encodings?.[0]?.scalabilityMode, 'L3T3');
   assert.deepEqual(mediaWorkerPool.load(), { forwardedTracks: 2 });
-  await b.media.resumeSubscription('audio');
-  await b.media.resumeSubscription('video');
+  await b.media.setSubscriptionPaused('audio', false);
+  await b.media.setSubscriptionPaused('video', false);
   await b.media.setPreferredLayers('video', { spatialLayer: 1, temporalLayer: 0 });
   await b.media.setPreferredLayers('audio', { spatialLayer: 0 });
   await b.media.setPriority('video', 255);
@@ -99,7 +99,7 @@ test('a track is received by another peer with pause, resume, layers and priorit
   a.media.unpublish('audio');
   await assert.rejects(b.media.subscribe('audio', capabilities), code('track_not_found'));
   await eventually('subscription closed', () => mediaWorkerPool.load().forwardedTracks === 1);
-  await assert.rejects(b.media.resumeSubscription('audio'), code('track_not_found'));
+  await assert.rejects(b.media.setSubscriptionPaused('audio', false), code('track_not_found'));
   b.media.unsubscribe('video');
   assert.deepEqual(mediaWorkerPool.load(), { forwardedTracks: 0 });
   b.media.unsubscribe('video');
@@ -198,7 +198,7 @@ test('unknown transports and tracks, wrong directions and used ids are rejected 
   await assert.rejects(media.restartIce('nope'), code('not_found'));
   await assert.rejects(media.setPaused('nope', true), code('track_not_found'));
   await assert.rejects(media.subscribe('nope', {}), code('track_not_found'));
-  await assert.rejects(media.resumeSubscription('nope'), code('track_not_found'));
+  await assert.rejects(media.setSubscriptionPaused('nope', false), code('track_not_found'));
   await assert.rejects(media.setPriority('nope', 1), code('track_not_found'));
   const sender = room.openPeer('sender', { layersChanged: () => {}, failed: () => {} });
   await assert.rejects(sender.subscribe('t', await room.rtpCapabilities()), code('not_found'));

@@ -86,7 +86,7 @@ test('only RTP of the connected address counts', async (t) => {
   const peer = await openPeer(room, 'peer');
   const subscription = await peer.media.subscribe('a', await room.rtpCapabilities());
   assert.equal(subscription?.kind, 'audio');
-  await peer.media.resumeSubscription('a');
+  await peer.media.setSubscriptionPaused('a', false);
   const counted = async () => {
     const { subscribed } = await peer.media.stats();
     return subscribed.a?.find(({ type }) => type === 'inbound-rtp')?.packetCount ?? 0;

@@ -178,7 +178,7 @@ export class Subscriptions {
   }
 
   async #resume(trackId: string): Promise<void> {
-    if (this.#unready.delete(trackId)) await this.#options.media.resumeSubscription(trackId);
+    if (this.#unready.delete(trackId)) await this.#options.media.setSubscriptionPaused(trackId, false);
   }
 
   /** @returns true if the track was subscribed */

@@ -272,8 +272,8 @@ class FakePeerMedia implements PeerMedia {
     return { transportId, kind: producer.kind, rtpParameters: {}, paused: producer.paused };
   }
 
-  async resumeSubscription(trackId: string) {
-    this.#subscription(trackId).paused = false;
+  async setSubscriptionPaused(trackId: string, paused: boolean) {
+    this.#subscription(trackId).paused = paused;
   }
 
   unsubscribe(trackId: string) {
