@@ -13,10 +13,10 @@ import type {
   WireObject,
 } from '../rooms/interfaces.ts';
 import { describeTrack } from './codecs.ts';
+import { type DirectMessages, PeerData } from './data/peer-data.ts';
 import { InitialLayerLimiter, initialLayers } from './initial-layers.ts';
 import { closeAfterTimeout, mediaClosedError, toClientError, toWorkerError, trackNotFoundError } from './media-error.ts';
 import { checkInteger, checkRtpCapabilities, checkRtpParameters } from './parameters.ts';
-import { PeerData } from './peer-data.ts';
 import { PeerTransports } from './peer-transports.ts';
 import { rawStats } from './raw-stats.ts';
 import { SingleFlight } from './single-flight.ts';
@@ -33,6 +33,7 @@ export type MediaPeerOptions = {
   tracks: Map<string, Producer>;
   dataTracks: Map<string, DataProducer>;
   router: () => Promise<Router>;
+  direct: () => Promise<DirectMessages>;
   addresses: () => readonly string[];
   maxIncomingBitrate: () => number | undefined;
   relayIp: string | undefined;
@@ -64,7 +65,8 @@ export class MediaPeer implements PeerMedia {
   constructor(options: MediaPeerOptions) {
     this.#options = options;
     this.#transports = new PeerTransports(options);
-    this.data = new PeerData({ worker: options.worker, transports: this.#transports, dataTracks: options.dataTracks });
+    const { worker, dataTracks, direct } = options;
+    this.data = new PeerData({ worker, transports: this.#transports, dataTracks, direct });
   }
 
   async createTransport(direction: Direction, options: { sctp: boolean }): Promise<WireObject> {

@@ -4,11 +4,15 @@ import type { Log } from '../common/log.ts';
 import type { PeerMedia, PeerMediaListener, RoomMedia, RoomMediaOptions, RtpEgress, RtpIngress, WireObject } from '../rooms/interfaces.ts';
 import { RoomActiveSpeaker } from './active-speaker-observer.ts';
 import { clientCapabilities, roomCodecs } from './codecs.ts';
+import type { DirectMessages } from './data/peer-data.ts';
 import { mediaClosedError, toWorkerError } from './media-error.ts';
 import { MediaPeer } from './peer-media.ts';
 import { RtpEgressTransport } from './rtp-egress.ts';
 import { RtpIngressTransport } from './rtp-ingress.ts';
 import type { WorkerAssignment } from './worker/worker-slot.ts';
+
+/** Limit of a message that passes the node, as of one of a data channel. */
+const maxMessageBytes = 256 * 1024;
 
 export type MediaRoomOptions = RoomMediaOptions & {
   log: Log;
@@ -29,6 +33,7 @@ export class MediaRoom implements RoomMedia {
   readonly #tracks = new Map<string, Producer>();
   readonly #dataTracks = new Map<string, DataProducer>();
   #router: Promise<Router> | undefined;
+  #direct: Promise<DirectMessages> | undefined;
   #opened: Router | undefined;
   #closed = false;
 
@@ -59,6 +64,7 @@ export class MediaRoom implements RoomMedia {
       tracks: this.#tracks,
       dataTracks: this.#dataTracks,
       router: () => this.#getRouter(),
+      direct: () => this.#getDirect(),
       addresses,
       maxIncomingBitrate,
       relayIp,
@@ -119,6 +125,26 @@ export class MediaRoom implements RoomMedia {
     if (this.#closed) return;
     this.close();
     this.#options.onCrashed(reason);
+  }
+
+  /** Created for the first peer whose data channels end at the node. */
+  #getDirect(): Promise<DirectMessages> {
+    this.#direct ??= this.#createDirect().catch((error: unknown) => {
+      this.#direct = undefined;
+      throw error;
+    });
+    return this.#direct;
+  }
+
+  async #createDirect(): Promise<DirectMessages> {
+    const { worker } = this.#options.place;
+    const router = await this.#getRouter();
+    try {
+      const direct = await worker.call('create direct transport', router.createDirectTransport({ maxSendMessageSize: maxMessageBytes }));
+      return { direct, source: await worker.call('create message source', direct.produceData({ label: 'node' })) };
+    } catch (error) {
+      throw toWorkerError(error, mediaClosedError);
+    }
   }
 
   #getRouter(): Promise<Router> {

@@ -109,6 +109,15 @@ export interface PeerMedia {
   close(): void;
 }
 
+/** `reliable`: in order and retransmitted; otherwise neither. */
+export type MessageChannel = { label: string; reliable: boolean };
+export type MessageChannelListener = { message: (label: string, message: Buffer) => void };
+/** Data channels that the node itself reads and writes. */
+export interface MessageChannels {
+  /** @returns false if the message was dropped: the channel is not open, or the client reads too slowly */
+  send(label: string, message: Buffer): boolean;
+}
+
 /** Data channels of one peer. All methods but unpublish and unsubscribe fail after close() of its PeerMedia. */
 export interface PeerDataMedia {
   publish(options: PublishDataOptions): Promise<void>;
@@ -117,6 +126,8 @@ export interface PeerDataMedia {
   unsubscribe(dataTrackId: string): void;
   /** True if the receive transport of the peer has SCTP. */
   readonly canReceive: boolean;
+  /** Reads channels that the client opens, and opens `channels` to it. Once, after both transports exist; they end with the peer. */
+  openMessageChannels(channels: readonly MessageChannel[], listener: MessageChannelListener): Promise<MessageChannels>;
 }
 
 /** Source or destination address of RTP (RFC 3550), with RTCP on the same port (RFC 5761). */

@@ -107,6 +107,15 @@ for (const [name, open] of engines) {
       await assert.rejects(bob.peer.data.subscribe('d'), code('track_not_found', 'not_found'));
     });
 
+    test('message channels exist with both transports, and drop messages until the client has opened SCTP', async (t) => {
+      const { bob } = await pair(t, open);
+      const channels = [{ label: 'messages', reliable: true }];
+      const messages = await bob.peer.data.openMessageChannels(channels, { message: () => {} });
+      assert.equal(messages.send('messages', Buffer.from('x')), false);
+      bob.peer.close();
+      await assert.rejects(bob.peer.data.openMessageChannels(channels, { message: () => {} }), ServiceError);
+    });
+
     test('after close every method fails with an error for clients, and close is idempotent', async (t) => {
       const { engine, room, rtpCapabilities, alice, bob } = await pair(t, open);
       await alice.peer.publish({ transportId: alice.send, trackId: 'a', kind: 'audio', rtpParameters: opusParameters('0'), paused: false });

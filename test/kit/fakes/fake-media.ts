@@ -335,6 +335,11 @@ class FakePeerData implements PeerDataMedia {
     this.#transports = transports;
   }
 
+  async openMessageChannels() {
+    this.#transports.assertOpen();
+    return { send: () => false };
+  }
+
   get canReceive() {
     const transportId = this.#transports.id('recv');
     return transportId !== undefined && this.#transports.withSctp.has(transportId);

@@ -1,20 +1,31 @@
 // Data channels of a peer: data tracks that it publishes and receives over SCTP (RFC 8831).
-import type { DataConsumer, DataProducer, WebRtcTransport } from 'mediasoup/types';
-import { ServiceError } from '../../api/errors.ts';
-import type { DataSubscription, PeerDataMedia, PublishDataOptions } from '../rooms/interfaces.ts';
-import { closeAfterTimeout, mediaClosedError, toClientError, toWorkerError } from './media-error.ts';
-import { checkSctpStreamParameters, invalidParameter } from './parameters.ts';
-import type { PeerTransports } from './peer-transports.ts';
-import { SingleFlight } from './single-flight.ts';
-import { stripUndefined } from './strip-undefined.ts';
-import type { WorkerProcess } from './worker/worker-process.ts';
+import type { DataConsumer, DataProducer, DirectTransport, WebRtcTransport } from 'mediasoup/types';
+import { ServiceError } from '../../../api/errors.ts';
+import type {
+  DataSubscription,
+  MessageChannel,
+  MessageChannelListener,
+  MessageChannels,
+  PeerDataMedia,
+  PublishDataOptions,
+} from '../../rooms/interfaces.ts';
+import { closeAfterTimeout, mediaClosedError, toClientError, toWorkerError } from '../media-error.ts';
+import { checkSctpStreamParameters, invalidParameter } from '../parameters.ts';
+import type { PeerTransports } from '../peer-transports.ts';
+import { SingleFlight } from '../single-flight.ts';
+import { stripUndefined } from '../strip-undefined.ts';
+import type { WorkerProcess } from '../worker/worker-process.ts';
+import { NodeMessageChannels } from './message-channels.ts';
 
 export type PeerDataOptions = {
   worker: WorkerProcess;
   transports: PeerTransports;
   /** All published data tracks of the room. */
   dataTracks: Map<string, DataProducer>;
+  /** Passes messages between the node and the media worker of the room. */
+  direct: () => Promise<DirectMessages>;
 };
+export type DirectMessages = { direct: DirectTransport; source: DataProducer };
 
 /** Maximum bytes of the label and of the protocol of a data channel; RFC 8832 allows 65535. */
 const maxLabelBytes = 1024;
@@ -23,6 +34,7 @@ export class PeerData implements PeerDataMedia {
   readonly #options: PeerDataOptions;
   readonly #published = new SingleFlight<DataProducer>(noDataTrack);
   readonly #received = new SingleFlight<DataConsumer>(noDataTrack);
+  #messages: NodeMessageChannels | undefined;
   #closed = false;
 
   constructor(options: PeerDataOptions) {
@@ -76,8 +88,22 @@ export class PeerData implements PeerDataMedia {
     this.#received.close(dataTrackId);
   }
 
+  async openMessageChannels(channels: readonly MessageChannel[], listener: MessageChannelListener): Promise<MessageChannels> {
+    this.#assertOpen();
+    const { worker, transports } = this.#options;
+    const [send, recv] = [transports.get('send'), transports.get('recv')];
+    if (!send || !recv) throw new ServiceError('not_found', 'The peer does not have both transports');
+    const options = { worker, send: withSctp(send), recv: withSctp(recv), channels, listener };
+    const messages = new NodeMessageChannels({ ...options, ...(await this.#options.direct()) });
+    this.#messages?.close();
+    this.#messages = messages;
+    await messages.open();
+    return messages;
+  }
+
   close(): void {
     this.#closed = true;
+    this.#messages?.close();
     this.#published.closeAll();
     this.#received.closeAll();
   }

@@ -1,0 +1,158 @@
+// Message channels of a peer: data channels that the node itself reads and writes, instead of forwarding them. The media worker only has
+// SCTP; the node speaks DCEP (RFC 8832).
+import type { DataConsumer, DataProducer, DirectTransport, WebRtcTransport } from 'mediasoup/types';
+import type { MessageChannel, MessageChannelListener, MessageChannels } from '../../rooms/interfaces.ts';
+import { mediaClosedError, toWorkerError } from '../media-error.ts';
+import type { WorkerProcess } from '../worker/worker-process.ts';
+import { ackMessage, openMessage, payloadProtocol, readOpen } from './dcep.ts';
+
+/** Streams that a client may open. It is the DTLS client, so its streams have even numbers (RFC 8832, section 6). */
+const incomingStreams = [0, 2, 4, 6];
+/** Send queue of a channel in bytes. Beyond it messages are dropped. */
+const maxQueued = 1024 * 1024;
+const maxQueuedLossy = 64 * 1024;
+/** Bytes in the send buffer of SCTP below which a queue continues. */
+const lowWater = 64 * 1024;
+
+export type MessageChannelsOptions = {
+  worker: WorkerProcess;
+  /** Of the client: it opens channels in one, and the node in the other. */
+  send: WebRtcTransport;
+  recv: WebRtcTransport;
+  /** Passes messages between the node and the media worker. */
+  direct: DirectTransport;
+  /** Of the direct transport; messages of the node have it as source. */
+  source: DataProducer;
+  channels: readonly MessageChannel[];
+  listener: MessageChannelListener;
+};
+
+type Outgoing = { consumer: DataConsumer; reliable: boolean; queue: Buffer[]; bytes: number; busy: boolean };
+
+export class NodeMessageChannels implements MessageChannels {
+  readonly #options: MessageChannelsOptions;
+  /** Label of each stream that the client opened. */
+  readonly #incoming = new Map<number, string>();
+  readonly #outgoing = new Map<string, Outgoing>();
+  readonly #owned: { close(): void }[] = [];
+  #closed = false;
+
+  constructor(options: MessageChannelsOptions) {
+    this.#options = options;
+  }
+
+  /** Accepts channels of the client, and opens those of the node when SCTP is connected. */
+  async open(): Promise<void> {
+    const { recv } = this.#options;
+    await Promise.all(incomingStreams.map((streamId) => this.#listen(streamId)));
+    const begin = () => void this.#openOutgoing().catch(() => this.close());
+    if (recv.sctpState === 'connected') begin();
+    else
+      recv.on('sctpstatechange', (state) => {
+        if (state === 'connected' && this.#outgoing.size === 0) begin();
+      });
+  }
+
+  send(label: string, message: Buffer): boolean {
+    const channel = this.#outgoing.get(label);
+    if (this.#closed || !channel) return false;
+    if (channel.bytes + message.length > (channel.reliable ? maxQueued : maxQueuedLossy)) return false;
+    channel.queue.push(message);
+    channel.bytes += message.length;
+    if (!channel.busy) void this.#flush(channel);
+    return true;
+  }
+
+  /** The transports end with the peer. Idempotent. */
+  close(): void {
+    this.#closed = true;
+    for (const each of this.#owned.splice(0)) each.close();
+    this.#outgoing.clear();
+  }
+
+  async #listen(streamId: number): Promise<void> {
+    const { send, direct } = this.#options;
+    const producer = await this.#call(send.produceData({ sctpStreamParameters: { streamId, ordered: true }, label: `stream ${streamId}` }));
+    const tap = await this.#call(direct.consumeData({ dataProducerId: producer.id }));
+    tap.on('message', (message, protocol) => this.#received(streamId, message, protocol));
+  }
+
+  #received(streamId: number, message: Buffer, protocol: number): void {
+    if (this.#closed) return;
+    if (protocol === payloadProtocol.dcep) {
+      const label = readOpen(message);
+      // An acknowledgement needs no response.
+      if (label === undefined) return;
+      this.#incoming.set(streamId, label);
+      this.#acknowledge(streamId).catch(() => {});
+      return;
+    }
+    const label = this.#incoming.get(streamId);
+    if (label !== undefined) this.#options.listener.message(label, message);
+  }
+
+  async #acknowledge(streamId: number): Promise<void> {
+    const consumer = await this.#consume(this.#options.send, streamId, true);
+    await consumer.send(ackMessage, payloadProtocol.dcep);
+  }
+
+  async #openOutgoing(): Promise<void> {
+    const { recv, channels } = this.#options;
+    // The node is the DTLS server, so its streams have odd numbers.
+    for (const [index, { label, reliable }] of channels.entries()) {
+      const consumer = await this.#consume(recv, 2 * index + 1, reliable);
+      await consumer.setBufferedAmountLowThreshold(lowWater);
+      await consumer.send(openMessage(label, reliable), payloadProtocol.dcep);
+      this.#outgoing.set(label, { consumer, reliable, queue: [], bytes: 0, busy: false });
+    }
+  }
+
+  /** mediasoup assigns stream numbers itself, before its first await; DCEP needs the number of the channel. */
+  async #consume(transport: WebRtcTransport, streamId: number, reliable: boolean): Promise<DataConsumer> {
+    const numbered = transport as WebRtcTransport & { allocateSctpStreamId?: () => number };
+    const reliability = reliable ? { ordered: true } : { ordered: false, maxRetransmits: 0 };
+    numbered.allocateSctpStreamId = () => streamId;
+    const consuming = transport.consumeData({ dataProducerId: this.#options.source.id, ...reliability });
+    delete numbered.allocateSctpStreamId;
+    return this.#call(consuming);
+  }
+
+  async #flush(channel: Outgoing): Promise<void> {
+    channel.busy = true;
+    for (let next = channel.queue.shift(); next && !this.#closed; next = channel.queue.shift()) {
+      channel.bytes -= next.length;
+      await this.#deliver(channel, next);
+    }
+    channel.busy = false;
+  }
+
+  /** A reliable message waits while the send buffer of SCTP is full. */
+  async #deliver({ consumer, reliable }: Outgoing, message: Buffer): Promise<void> {
+    while (!this.#closed && !consumer.closed) {
+      try {
+        await consumer.send(message, payloadProtocol.binary);
+        return;
+      } catch {
+        if (!reliable || consumer.closed) return;
+        await new Promise<void>((resolve) => {
+          consumer.once('bufferedamountlow', () => resolve());
+          consumer.observer.once('close', () => resolve());
+        });
+      }
+    }
+  }
+
+  async #call<Owned extends { close(): void }>(call: Promise<Owned>): Promise<Owned> {
+    const owned = await this.#options.worker
+      .call('open data channel', call, (late) => late.close())
+      .catch((error: unknown) => {
+        throw toWorkerError(error, mediaClosedError);
+      });
+    if (this.#closed) {
+      owned.close();
+      throw mediaClosedError();
+    }
+    this.#owned.push(owned);
+    return owned;
+  }
+}
