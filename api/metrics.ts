@@ -46,6 +46,9 @@ export const nodeMetrics = {
   whip: {
     sessions: gauge('svc_whip_sessions', 'Sessions of encoders that publish with WHIP to rooms of this node.'),
   },
+  livekit: {
+    sessions: gauge('svc_livekit_sessions', 'Sessions of LiveKit clients in rooms of this node.'),
+  },
   workers: {
     forwardedTracks: gauge('svc_forwarded_tracks', 'Forwarded tracks: one per track and receiving peer.'),
     running: gauge('svc_workers', 'Running media workers.'),

@@ -135,6 +135,12 @@ const sip = z
       'Ports of SIP and of the audio of phone calls, after the other ports of a pod and exposed in the same way; required for components of type sip. A change causes a rollout.',
   });
 
+const livekit = z
+  .object({
+    enabled: z.boolean().default(false).meta({ description: 'Accept clients of LiveKit, with access tokens of secrets.accessKeys.' }),
+  })
+  .meta({ description: "LiveKit's protocol. A change causes a rollout." });
+
 const keyRotation = z
   .object({
     generation: withRules(integer(0, 1_000_000), { rule: 'self >= oldSelf', message: 'can only be raised' }).meta({
@@ -204,6 +210,7 @@ export const mediaClusterSpecSchema = withRules(
       storage: storage.optional(),
       turn: turn.optional(),
       sip: sip.optional(),
+      livekit: livekit.optional(),
       drain: drain.optional(),
       rollout: rollout.optional(),
       monitoring: monitoring.optional(),

@@ -70,6 +70,7 @@ async function readConfig(reader: ConfigReader, system: ConfigSystem, { ip, core
     checkOrigin: reader.read('CHECK_ORIGIN'),
     trustProxy: reader.read('TRUST_PROXY'),
     webrtc,
+    livekit: { enabled: reader.read('LIVEKIT_ENABLED') },
     sip: { ip: reader.read('SIP_IP') ?? null, ports: reader.read('SIP_PORT'), rtpPorts: reader.read('SIP_RTP_PORTS') },
     dist,
     drainTimeout: reader.read('DRAIN_TIMEOUT'),

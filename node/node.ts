@@ -16,6 +16,7 @@ import { createDrain } from './drain.ts';
 import { createEvents } from './events/start-events.ts';
 import { webhookAdmin } from './events/webhooks/webhook-admin.ts';
 import { startHttp } from './http/start-http.ts';
+import { createLiveKit } from './livekit/start-livekit.ts';
 import { followCrashes, startMedia } from './media/worker/start-media.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { collectRoomSeries } from './metrics/room-series.ts';
@@ -81,6 +82,7 @@ export async function startParts({ config, hot, announced, log, warnings = [], e
   const access = new AccessAdmission({ rooms, tokens: tokens.access, openRoom, discovering: () => distribution.discovering });
   const { peerSockets, upgrade, iceServers } = createSignaling({ ...common, rooms, tokens, access, traffic, distribution, turn });
   createWhip({ ...common, rooms, tokens, access, operations, iceServers });
+  const livekit = await createLiveKit({ ...common, rooms, access, traffic, iceServers, workOf: (peer) => peerSockets.workOf(peer) });
   const drain = createDrain({ ...common, rooms, peerSockets, membership: cluster.membership });
   serveConfig(dispatcher, { ...common, warnings });
   const served = {
@@ -89,7 +91,7 @@ export async function startParts({ config, hot, announced, log, warnings = [], e
     content: traffic.content,
     forwardedBy: traffic.forwardedBy,
   };
-  const http = await startHttp({ ...common, ...served, operations, tokens, upgrade });
+  const http = await startHttp({ ...common, ...served, operations, tokens, upgrade: (path) => livekit(path) ?? upgrade(path) });
   const metricsServer = await startMetricsServer(common);
   await distribution.start();
   void components.start();

@@ -3,6 +3,7 @@ import { named } from '../core/operation.ts';
 import { clusterOperations } from './cluster.ts';
 import { componentOperations } from './components.ts';
 import { hlsOperations } from './hls.ts';
+import { livekitOperations } from './livekit.ts';
 import { nodeOperations } from './node.ts';
 import { peerOperations } from './peers.ts';
 import { recordingOperations, renderOperations } from './recordings.ts';
@@ -15,6 +16,7 @@ export const operations = named({
   ...roomOperations,
   ...peerOperations,
   ...whipOperations,
+  ...livekitOperations,
   ...componentOperations,
   ...sipOperations,
   ...hlsOperations,

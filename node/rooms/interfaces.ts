@@ -252,6 +252,10 @@ export interface PeerConnection {
   send(event: PeerEvent): void;
   /** The idle timeout of the socket (`peerDisconnectedTimeout` or default) changed. */
   pongTimeoutChanged(): void;
+  /** True: the node itself reads and writes its data channels, so that it has SCTP, but no data tracks. */
+  readonly dataInNode?: boolean;
+  /** A message of another peer whose connection has the same protocol. */
+  relayed?: ((message: object) => void) | undefined;
   /** The media transport of the peer changed. Only for connections without a socket. */
   transportChanged?: ((state: TransportState) => void) | undefined;
   close(reason: CloseReason): void;

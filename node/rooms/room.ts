@@ -240,6 +240,9 @@ export class Room {
         present: (peerId) => this.#presentFor(peerId),
         setMetadata: (metadata) => this.#metadata.set(metadata),
         dataMaxBytes,
+        relay: (message, target) => {
+          for (const { session } of this.peers.selectedBy(target)) session.relayed(message);
+        },
         requestRpc: (from, to, request) => this.rpcs.request(from, this.peers.get(to), request),
         respondRpc: (by, rpcId, outcome) => this.rpcs.respond(by, rpcId, outcome),
         mayDeliver: (bytes, target) => dataBudget.take(bytes, [...this.peers.selectedBy(target)].length),

@@ -142,11 +142,12 @@ export class PeerSockets {
   }
 
   async #pay(peer: Peer): Promise<void> {
-    const delay = this.#workOf(peer).charge(entryCost);
+    const delay = this.workOf(peer).charge(entryCost);
     if (delay > 0) await new Promise<void>((resolve) => new Timer(delay, resolve));
   }
 
-  #workOf(peer: Peer): TokenBucket {
+  /** Request budget of a peer, for every door of peers. */
+  workOf(peer: Peer): TokenBucket {
     const work =
       this.#work.get(peer) ??
       new TokenBucket(() => (typeof this.#options.rateLimit() === 'number' ? this.#limits.workRate : null), this.#limits.burst);
@@ -227,7 +228,7 @@ export class PeerSockets {
       log,
       limits: this.#limits,
       rateLimit: this.#options.rateLimit,
-      work: this.#workOf(peer),
+      work: this.workOf(peer),
       resumeWindow: this.#options.resumeWindow,
       ended: () => {
         renewal.stop();

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { accessKeysText, signAccessToken } from '../kit/access-tokens.ts';
+import { LiveKitSocket } from '../kit/livekit/livekit-socket.ts';
 import { obs } from '../kit/media/sdp-offers.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { enterRoom, watchEvents } from '../kit/network/room-sockets.ts';
@@ -152,4 +153,23 @@ test('of 100 simultaneous joins, and of 12 offers of encoders, with access token
   const again = await signAccessToken({ identity: 'p0' });
   assert.equal((await whip(nodes[1]?.url, 'POST', '/whip/room', again)).status, 201);
   assert.deepEqual(await sockets[0]?.closed, { code: 4409, reason: 'Taken over by a newer socket' });
+});
+
+test('a LiveKit client joins at the node that does not own the room, and resumes its session at the other', async (t) => {
+  const both = { SVC_ACCESS_KEYS: accessKeysText, SVC_LIVEKIT_ENABLED: 'true' };
+  const { owner, nonOwner } = await startNodePair(t, { both });
+  await owner.node.parts.rooms.createRoom({ roomId: 'r' });
+  const token = await signAccessToken({ room: 'r', identity: 'ada' });
+  assert.equal(await (await fetch(`${nonOwner.url}/rtc/validate?access_token=${token}`)).text(), 'success');
+  assert.equal((await fetch(`${nonOwner.url}/rtc/v1/validate?access_token=${token}`)).status, 404);
+  const ada = await LiveKitSocket.open(nonOwner.url, token);
+  const { participant, room } = await ada.waitFor('join');
+  assert.deepEqual([participant?.identity, room?.name], ['ada', 'r']);
+  assert.match((await ada.waitFor('offer')).sdp, /^m=application /m);
+  assert.equal(owner.node.parts.rooms.findPeer('r', 'ada')?.connected, true);
+  ada.webSocket.terminate();
+  const resumed = await LiveKitSocket.open(owner.url, token, { reconnect: '1', sid: participant?.sid ?? '' });
+  await resumed.waitFor('reconnect');
+  resumed.send({ case: 'leave', value: {} });
+  assert.equal((await resumed.closed).code, 1000);
 });

@@ -6,7 +6,20 @@ import { importsOf, type SourceFile, sourceFiles } from './source-files.ts';
 const files = sourceFiles(['api', 'node', 'packages', 'operator', 'crds', 'tracing', 'tools']);
 
 /** Independent folders under node/: they may only meet in rooms/ and in the composition (files directly under node/). */
-const siblings = ['media', 'components', 'storage', 'cluster', 'signaling', 'http', 'events', 'metrics', 'tracing', 'turn', 'whip'];
+const siblings = [
+  'media',
+  'components',
+  'storage',
+  'cluster',
+  'signaling',
+  'http',
+  'events',
+  'metrics',
+  'tracing',
+  'turn',
+  'whip',
+  'livekit',
+];
 /** Leaves import only each other; every folder may import them. */
 const leaf = /^node\/(?:common\/|env\.ts$)/;
 /** Imports between independent folders that the architecture allows. */
@@ -37,6 +50,7 @@ const homes: readonly (readonly [library: string, places: readonly RegExp[]])[] 
   ['sip.js', [/^node\/components\/sip\//]],
   ['sdp-transform', [/^node\/sdp\//]],
   ['h264-profile-level-id', [/^node\/sdp\//]],
+  ['@livekit/protocol', [/^node\/livekit\//]],
   ['mediasoup-client', [/^packages\/client\//]],
   ['react', [/^packages\/console\//, /^packages\/client\//]],
   ['@tanstack/react-query', [/^packages\/console\/src\/(?:hooks\/|app\.tsx$)/]],

@@ -25,6 +25,8 @@ export type PeerContext = {
   dataMaxBytes: () => number;
   /** Charges a message to the data budget of the room; false if it is exceeded. */
   mayDeliver: (bytes: number, target: Target) => boolean;
+  /** Passes a message to connections that have its protocol. */
+  relay: (message: object, target: Target) => void;
   /** Sends an RPC to another peer. Resolves with its response. */
   requestRpc: (from: string, to: string, request: RpcRequest) => Promise<Metadata>;
   respondRpc: (by: string, rpcId: string, outcome: RpcOutcome) => void;

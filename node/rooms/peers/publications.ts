@@ -13,6 +13,8 @@ import { Paced } from './paced.ts';
 
 export type PublishRequest = {
   transportId: string;
+  /** If the client knows the id before the track is published. */
+  trackId?: string | undefined;
   /** Stable name of the track across republishing. */
   key?: string | undefined;
   kind: Kind;
@@ -72,7 +74,7 @@ export class Publications {
     if (!this.#options.enableSimulcast && Array.isArray(encodings) && encodings.length > 1) {
       throw new ServiceError('forbidden', 'Simulcast is not enabled for this peer');
     }
-    const trackId = newId();
+    const trackId = request.trackId ?? newId();
     const silent = paused || moderation.mutes(named);
     const { encoding, simulcast } = await this.#reserved(() =>
       media.publish({ transportId, trackId, kind, rtpParameters, paused: silent }),

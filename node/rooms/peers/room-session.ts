@@ -28,6 +28,13 @@ export type RoomSessionOptions = {
 };
 export type DataRequest = { label: string; payload: Metadata; to?: readonly string[] | undefined };
 
+export type RelayRequest = {
+  message: object;
+  bytes: number;
+  to?: readonly string[] | undefined;
+  data?: { label: string; payload: Metadata } | undefined;
+};
+
 /** Lives from connect to disconnect of its peer. */
 export class RoomSession {
   readonly media: PeerMedia;
@@ -57,7 +64,7 @@ export class RoomSession {
       send: (event) => connection.send(event),
       published: () => room.publishedFor(peerId),
       allowed: () => permissions().subscribe,
-      dataAllowed: () => permissions().subscribe && permissions().data,
+      dataAllowed: () => permissions().subscribe && permissions().data && !connection.dataInNode,
     });
     this.publications = new Publications({
       peerId,
@@ -79,7 +86,8 @@ export class RoomSession {
 
   async createTransport(direction: Direction, options: { sctp: boolean }): Promise<WireObject> {
     if (direction === 'send') this.publications.clear();
-    const transport = await this.media.createTransport(direction, { sctp: options.sctp && this.#options.permissions().data });
+    const sctp = options.sctp && (this.#options.permissions().data || this.#connection.dataInNode === true);
+    const transport = await this.media.createTransport(direction, { sctp });
     if (direction === 'recv') {
       this.subscriptions.transportCreated();
       // The response must be sent before events of the new transport.
@@ -102,6 +110,19 @@ export class RoomSession {
     this.#room.setMetadata(metadata);
   }
 
+  /** Like sendData(), with a message that connections of one protocol exchange. `data`: the same for all other peers. */
+  relay({ message, bytes, to, data }: RelayRequest): void {
+    const { peerId } = this.#options;
+    const target = to ? { to, except: peerId } : { except: peerId };
+    this.#charge(bytes, target);
+    this.#room.relay(message, target);
+    if (data) this.#room.announce({ kind: 'dataSent', from: peerId, ...data, to });
+  }
+
+  relayed(message: object): void {
+    this.#connection.relayed?.(message);
+  }
+
   /** The response follows as an event. @throws ServiceError `forbidden`, `peer_not_found`, `too_large`, `too_many_requests` */
   sendRpc({ rpcId, to, ...request }: RpcRequest & { rpcId: string; to: string }): void {
     this.#chargeData(request.payload, { to: [to] });
@@ -120,9 +141,12 @@ export class RoomSession {
   }
 
   #chargeData(payload: Metadata, target: Target): void {
+    this.#charge(this.#checkSize(payload), target);
+  }
+
+  #charge(bytes: number, target: Target): void {
     const { permissions, dataBudget } = this.#options;
     if (!permissions().data) throw new ServiceError('forbidden', 'This peer is not permitted to send data');
-    const bytes = this.#checkSize(payload);
     if (!dataBudget.take(bytes, 1)) throw new ServiceError('too_many_requests', 'This peer exceeds its data rate limit');
     if (!this.#room.mayDeliver(bytes, target)) throw new ServiceError('too_many_requests', 'The room exceeds its data delivery limit');
   }

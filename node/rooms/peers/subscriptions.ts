@@ -48,6 +48,10 @@ export class Subscriptions {
     return this.#tracks.size;
   }
 
+  has(trackId: string): boolean {
+    return this.#tracks.has(trackId);
+  }
+
   /** The peer can receive from now on; in auto mode all tracks follow once a transport exists. */
   join(rtpCapabilities: WireObject): void {
     this.#rtpCapabilities = rtpCapabilities;

@@ -68,6 +68,7 @@ export function nodeEnv(cluster: StoredCluster, facts: ClusterContext, podSlot: 
     ...distTlsEnv(cluster),
     ...turnEnv(cluster, podSlot),
     ...sipEnv(cluster, podSlot),
+    ...(spec.livekit?.enabled ? [{ name: 'SVC_LIVEKIT_ENABLED', value: 'true' }] : []),
   ];
   return withOthers(variables, spec.podTemplate?.extraEnv ?? []);
 }

@@ -52,10 +52,22 @@ export function templateHash(cluster: StoredCluster, facts: ClusterContext): str
 
 /** Hash of the fields of the spec that shape a pod. Unlike the template hash it does not change with the version of the operator. */
 export function specHash({ spec }: StoredCluster): string {
-  const { image, imagePullPolicy, imagePullSecrets, resources, workersPerNode, podTemplate, media, storage, turn, sip } = spec;
+  const { image, imagePullPolicy, imagePullSecrets, resources, workersPerNode, podTemplate, media, storage, turn, sip, livekit } = spec;
   const { distributionTls, drain, config, trustedProxies, services } = spec;
   const shape = {
-    ...{ image, imagePullPolicy, imagePullSecrets, resources, workersPerNode, podTemplate, media, storage, turn: turnShape(turn), sip },
+    ...{
+      image,
+      imagePullPolicy,
+      imagePullSecrets,
+      resources,
+      workersPerNode,
+      podTemplate,
+      media,
+      storage,
+      turn: turnShape(turn),
+      sip,
+      livekit,
+    },
     ...{
       distributionTls,
       drain: drain?.timeoutSeconds,

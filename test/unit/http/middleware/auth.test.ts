@@ -26,12 +26,13 @@ test('every route that needs a token responds 401 without one and with a wrong o
   }
 });
 
-test('only probes, documents, the console session and addresses without content need no token', async (context) => {
+test('only probes, documents, the console session, addresses without content and the check of an access token need no token', async (context) => {
   const { url } = await startServer(context);
   const open = routes.filter(({ auth }) => auth === 'none').map(({ path }) => path);
   const empty = ['/whip/{roomId}', '/whip/{roomId}/{sessionId}'];
   assert.deepEqual(open, [
     ...empty,
+    '/rtc/validate',
     '/livez',
     '/readyz',
     '/console/session',

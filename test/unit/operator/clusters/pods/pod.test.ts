@@ -137,6 +137,12 @@ test('behind a proxy clients get the name of the pod and the port of the proxy, 
   assert.notDeepEqual(hashes(routed({})), hashes(routed({ port: 8443 })));
 });
 
+test('clients of LiveKit are accepted if the spec enables them, which changes the pod', () => {
+  const enabled = { livekit: { enabled: true } };
+  assert.deepEqual([envOf(enabled).SVC_LIVEKIT_ENABLED, envOf().SVC_LIVEKIT_ENABLED], ['true', undefined]);
+  assert.notEqual(specHash(testCluster(enabled)), specHash(testCluster({})));
+});
+
 test('the environment and the container ports contain the ports of SIP and calls, as host ports if the exposure requires it', () => {
   const spec = { workersPerNode: 2, turn: { enabled: true }, sip: { components: 2, calls: 3 } };
   const env = envOf(spec);

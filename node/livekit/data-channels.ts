@@ -1,0 +1,119 @@
+// Data of a LiveKit client: packets that it exchanges with other LiveKit clients unchanged, and messages with all other peers.
+import { DataPacket, UserPacket } from '@livekit/protocol';
+import { ServiceError } from '../../api/errors.ts';
+import type { Metadata } from '../../api/json.ts';
+import type { PeerEvent } from '../../api/socket/peer-events.ts';
+import type { Log } from '../common/log.ts';
+import type { MessageChannels } from '../rooms/interfaces.ts';
+import type { RoomSession } from '../rooms/peers/room-session.ts';
+
+const reliable = '_reliable';
+const lossy = '_lossy';
+/** Channels that the server opens; clients wait for these names. */
+const channels = [
+  { label: lossy, reliable: false },
+  { label: reliable, reliable: true },
+];
+/** Clients divide larger messages. */
+const maxPacketBytes = 64 * 1024;
+
+export type DataChannelsOptions = {
+  log: Log;
+  room: RoomSession;
+  /** Of the session: clients ignore packets of one that are older than its last one. */
+  sid: string;
+  /** Own name for other clients. */
+  identity: string;
+  identityOf: (peerId: string) => string;
+  /** The peer with this name; undefined if it is not in the room. */
+  peerOf: (identity: string) => string | undefined;
+  /** True if the client of a peer gets packets, so that messages would repeat them. */
+  getsPackets: (peerId: string) => boolean;
+};
+/** What sessions of LiveKit clients relay to each other. */
+export type RelayedPacket = { label: string; bytes: Buffer };
+
+export class DataChannels {
+  readonly #options: DataChannelsOptions;
+  #channels: MessageChannels | undefined;
+
+  constructor(options: DataChannelsOptions) {
+    this.#options = options;
+  }
+
+  /** After both transports exist. @throws ServiceError of the media */
+  async open(): Promise<void> {
+    const listener = { message: (label: string, message: Buffer) => this.#received(label, message) };
+    this.#channels = await this.#options.room.media.data.openMessageChannels(channels, listener);
+  }
+
+  /** A packet of another LiveKit client. */
+  relayed({ label, bytes }: RelayedPacket): void {
+    this.#channels?.send(label, bytes);
+  }
+
+  /** A message of a peer with another client, or of the server. */
+  message({ from, label, payload }: Extract<PeerEvent, { event: 'data' }>['data']): void {
+    const { identityOf, getsPackets } = this.#options;
+    if (from !== null && getsPackets(from)) return;
+    const participantIdentity = from === null ? '' : identityOf(from);
+    const value = new UserPacket({ payload: bytesOf(payload), topic: label, participantIdentity });
+    const packet = new DataPacket({ participantIdentity, value: { case: 'user', value } });
+    this.#channels?.send(reliable, Buffer.from(packet.toBinary()));
+  }
+
+  #received(label: string, message: Buffer): void {
+    if (label !== reliable && label !== lossy) return;
+    try {
+      this.#relay(label, message);
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      this.#options.log.debug({ reason: error.message }, 'data of client rejected');
+    }
+  }
+
+  /** @throws ServiceError */
+  #relay(label: string, message: Buffer): void {
+    const { room, sid: participantSid, identity: participantIdentity, peerOf } = this.#options;
+    const packet = parse(message);
+    const { value } = packet;
+    // Clients name the receivers of a message in its packet, or in the message itself.
+    const names = [...packet.destinationIdentities, ...(value.case === 'user' ? value.value.destinationIdentities : [])];
+    const to = names.length > 0 ? names.flatMap((name) => peerOf(name) ?? []) : undefined;
+    Object.assign(packet, { participantSid, participantIdentity });
+    if (value.case === 'user') Object.assign(value.value, { participantSid, participantIdentity });
+    const relayed: RelayedPacket = { label, bytes: Buffer.from(packet.toBinary()) };
+    const data = value.case === 'user' ? { label: value.value.topic ?? '', payload: payloadOf(value.value.payload) } : undefined;
+    room.relay({ message: relayed, bytes: relayed.bytes.length, to, data });
+  }
+}
+
+/** @throws ServiceError `too_large`, `bad_request` */
+function parse(message: Buffer): DataPacket {
+  if (message.length > maxPacketBytes) throw new ServiceError('too_large', `A packet has more than ${maxPacketBytes} bytes`);
+  try {
+    return DataPacket.fromBinary(message);
+  } catch (error) {
+    throw new ServiceError('bad_request', 'The message is not a DataPacket', { cause: error });
+  }
+}
+
+/** Text that is JSON becomes its value, other bytes become `{base64}`. */
+function payloadOf(bytes: Uint8Array): Metadata {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    try {
+      return JSON.parse(text) as Metadata;
+    } catch {
+      return text;
+    }
+  } catch {
+    return { base64: Buffer.from(bytes).toString('base64') };
+  }
+}
+
+function bytesOf(payload: Metadata): Uint8Array {
+  const { base64 } = typeof payload === 'object' && payload !== null && !Array.isArray(payload) ? payload : {};
+  if (typeof base64 === 'string' && Object.keys(payload as object).length === 1) return new Uint8Array(Buffer.from(base64, 'base64'));
+  return new TextEncoder().encode(typeof payload === 'string' ? payload : JSON.stringify(payload));
+}

@@ -1,0 +1,118 @@
+// Handlers of requests of LiveKit clients: map each to calls of the domain.
+import { RequestResponse, RequestResponse_Reason } from '@livekit/protocol';
+import { type ErrorCode, ServiceError } from '../../api/errors.ts';
+import type { AttributesPatch } from '../../api/peer.ts';
+import type { TrackView } from '../../api/track.ts';
+import type { Peer } from '../rooms/peers/peer.ts';
+import type { Message } from './messages.ts';
+import { metadataOf } from './participants.ts';
+import type { Publisher } from './publisher.ts';
+import type { Request, RequestData, RequestMethod } from './requests.ts';
+import type { RoomView } from './room-view.ts';
+import { spatialLayer } from './simulcast.ts';
+import type { Subscriber } from './subscriber.ts';
+
+/** What a handler uses of its session. */
+export type HandlerContext = { peer: Peer; publisher: Publisher; subscriber: Subscriber; view: RoomView; send: (message: Message) => void };
+/** Handled by the session itself. */
+type SessionMethod = 'ping' | 'pingReq' | 'leave';
+type HandledMethod = Exclude<RequestMethod, SessionMethod>;
+type Handlers = { [Method in HandledMethod]: (context: HandlerContext, data: RequestData<Method>) => void | Promise<void> };
+
+const qualityOff = 3;
+
+const handlers: Handlers = {
+  offer: async ({ publisher, view, send }, data) => {
+    const value = await publisher.offered(data);
+    send({ case: 'answer', value });
+    send(view.ownUpdate());
+  },
+  answer: ({ subscriber }, data) => subscriber.answered(data),
+  // The media worker is ICE lite: it learns the addresses of the client from connectivity checks.
+  trickle: () => {},
+  addTrack: ({ publisher, send }, data) => send({ case: 'trackPublished', value: publisher.announce(data) }),
+  mute: async ({ publisher, view, send }, data) => {
+    await publisher.mute(data);
+    send(view.ownUpdate());
+  },
+  subscription: async ({ peer, view }, { trackSids, participantTracks, subscribe }) => {
+    const { subscriptions } = peer.session;
+    const sids = new Set([...trackSids, ...participantTracks.flatMap((each) => each.trackSids)]);
+    for (const sid of sids) {
+      const trackId = view.roster.trackId(sid);
+      if (trackId === undefined) continue;
+      if (subscribe) await subscriptions.subscribe(trackId);
+      else if (subscriptions.has(trackId)) subscriptions.unsubscribe(trackId);
+    }
+  },
+  trackSetting: async (context, { trackSids, ...setting }) => {
+    for (const sid of trackSids) {
+      const track = context.view.roster.track(context.view.roster.trackId(sid) ?? '');
+      if (track && context.peer.session.subscriptions.has(track.id)) await applySetting(context, track, setting);
+    }
+  },
+  updateMetadata: ({ peer, view, send }, data) => {
+    const respond = (reason: RequestResponse_Reason, message = '') =>
+      send({ case: 'requestResponse', value: new RequestResponse({ requestId: data.requestId, reason, message }) });
+    try {
+      const metadata = metadataOf(data);
+      const attributes = patchOf(data.attributes);
+      peer.profile.setAttributes(attributes);
+      peer.profile.setMetadata(metadata);
+      send(view.changedOwn(metadata, attributes));
+      respond(RequestResponse_Reason.OK);
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      respond(reasons[error.code] ?? RequestResponse_Reason.UNCLASSIFIED_ERROR, error.message);
+    }
+  },
+};
+
+const reasons: Partial<Record<ErrorCode, RequestResponse_Reason>> = {
+  forbidden: RequestResponse_Reason.NOT_ALLOWED,
+  too_large: RequestResponse_Reason.LIMIT_EXCEEDED,
+};
+/** Cost in units (RequestQueue) of requests that are more expensive for the node or the media worker. */
+const costs: Partial<Record<RequestMethod, number>> = { offer: 5, addTrack: 1, updateMetadata: 5 };
+
+export function costOf({ method }: Request): number {
+  return costs[method] ?? 0;
+}
+
+/** True for messages whose number depends on what the server offers, and on the network. */
+export function isResponse({ method }: Request): boolean {
+  return method === 'answer' || method === 'trackSetting' || method === 'subscription' || method === 'trickle';
+}
+
+/** @throws ServiceError of the domain */
+export async function handleRequest(context: HandlerContext, request: Request): Promise<void> {
+  if (isHandled(request)) await call(context, request);
+}
+
+function isHandled(request: Request): request is Request & { method: HandledMethod } {
+  return Object.hasOwn(handlers, request.method);
+}
+
+function call<Method extends HandledMethod>(
+  context: HandlerContext,
+  { method, data }: { method: Method; data: unknown },
+): void | Promise<void> {
+  // The schema of a method returns its data type; TypeScript loses that through the generic index.
+  return handlers[method](context, data as RequestData<Method>);
+}
+
+async function applySetting(
+  { peer, subscriber }: HandlerContext,
+  track: TrackView,
+  setting: Omit<RequestData<'trackSetting'>, 'trackSids'>,
+): Promise<void> {
+  const enabled = !setting.disabled && setting.quality !== qualityOff;
+  await subscriber.setEnabled(track.id, enabled);
+  if (enabled && track.simulcast)
+    await peer.session.subscriptions.setPreferredLayers(track.id, { spatialLayer: spatialLayer(track, setting) });
+}
+
+/** In LiveKit's protocol, an empty text deletes an attribute. */
+function patchOf(attributes: Record<string, string>): AttributesPatch {
+  return Object.fromEntries(Object.entries(attributes).map(([name, value]) => [name, value === '' ? null : value]));
+}

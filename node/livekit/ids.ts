@@ -1,0 +1,22 @@
+// SIDs: ids of LiveKit's protocol, whose prefix is the type of what they name. They are derived from ids of the room, so that every client
+// gets the same, and short, because some clients limit the ids of media streams to 64 characters.
+import { createHash } from 'node:crypto';
+
+/** 96 bits. */
+const digestLength = 16;
+
+export function participantSid(id: string): string {
+  return `PA_${digestOf(id)}`;
+}
+
+export function trackSid(trackId: string): string {
+  return `TR_${digestOf(trackId)}`;
+}
+
+export function roomSid(incarnation: string): string {
+  return `RM_${digestOf(incarnation)}`;
+}
+
+function digestOf(id: string): string {
+  return createHash('sha256').update(id).digest('base64url').slice(0, digestLength);
+}

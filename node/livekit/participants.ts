@@ -1,0 +1,137 @@
+// Participants as LiveKit clients see them: peers and components of a room in the messages of their protocol.
+import { ParticipantInfo, ParticipantInfo_Kind, ParticipantInfo_State, TrackInfo, TrackSource, TrackType } from '@livekit/protocol';
+import type { ComponentType } from '../../api/component/types.ts';
+import type { Metadata } from '../../api/json.ts';
+import type { Attributes, Permissions } from '../../api/peer.ts';
+import type { TrackView } from '../../api/track.ts';
+import { participantSid, trackSid } from './ids.ts';
+
+/** A peer or a component. `id`: of the peer or the component. */
+export type Participant = {
+  id: string;
+  sid: string;
+  identity: string;
+  kind: ParticipantInfo_Kind;
+  metadata: Metadata | null;
+  attributes: Attributes;
+  tracks: readonly TrackView[];
+};
+/** What a client describes of a track that it publishes, as metadata of the track. */
+export type TrackDescription = { source?: string; name?: string; width?: number; height?: number; stream?: string };
+
+/** By `source` in the metadata of tracks; the names are those of our own applications. */
+const sources: Readonly<Record<string, TrackSource>> = {
+  camera: TrackSource.CAMERA,
+  microphone: TrackSource.MICROPHONE,
+  screen: TrackSource.SCREEN_SHARE,
+  screenSound: TrackSource.SCREEN_SHARE_AUDIO,
+};
+const componentKinds: Partial<Record<ComponentType, ParticipantInfo_Kind>> = {
+  file: ParticipantInfo_Kind.INGRESS,
+  sip: ParticipantInfo_Kind.SIP,
+};
+const mimeTypes: Readonly<Record<string, string>> = {
+  opus: 'audio/opus',
+  vp8: 'video/VP8',
+  h264: 'video/H264',
+  vp9: 'video/VP9',
+  av1: 'video/AV1',
+};
+
+export function peerParticipant(
+  peer: { id: string; metadata: Metadata | null; attributes?: Attributes | undefined; tracks: readonly TrackView[] },
+  identity: string,
+): Participant {
+  const { id, metadata, attributes = {}, tracks } = peer;
+  return { id, sid: participantSid(id), identity, kind: ParticipantInfo_Kind.STANDARD, metadata, attributes, tracks };
+}
+
+export function componentParticipant({ id, type, tracks }: { id: string; type: ComponentType; tracks: readonly TrackView[] }): Participant {
+  const kind = componentKinds[type] ?? ParticipantInfo_Kind.EGRESS;
+  return { id, sid: participantSid(id), identity: id, kind, metadata: { name: type }, attributes: {}, tracks };
+}
+
+/** `version` grows with each message about participants of a connection. */
+export function participantInfo(participant: Participant, version: number, permissions?: Permissions, hidden = false): ParticipantInfo {
+  const { sid, identity, kind, metadata, attributes, tracks } = participant;
+  return new ParticipantInfo({
+    ...{ sid, identity, kind, version, ...namesOf(metadata) },
+    attributes: { ...attributes },
+    state: ParticipantInfo_State.ACTIVE,
+    tracks: tracks.map(trackInfo),
+    isPublisher: tracks.length > 0,
+    ...(permissions && {
+      permission: {
+        canSubscribe: permissions.subscribe,
+        canPublish: permissions.publish.length > 0,
+        canPublishData: permissions.data,
+        canUpdateMetadata: true,
+        hidden,
+      },
+    }),
+  });
+}
+
+export function trackInfo({ id, type, metadata, encoding, simulcast, paused, muted }: TrackView): TrackInfo {
+  const { source, name = '', width = 0, height = 0, stream = '' } = descriptionOf(metadata);
+  return new TrackInfo({
+    ...{ sid: trackSid(id), name, width, height, stream, simulcast },
+    type: type === 'audio' ? TrackType.AUDIO : TrackType.VIDEO,
+    source: sourceOf(type, source),
+    muted: paused || muted,
+    mimeType: mimeTypes[encoding ?? ''] ?? '',
+    disableRed: true,
+  });
+}
+
+/** Display name, and the rest of the metadata as text: the opposite of what an access token does. */
+export function namesOf(metadata: Metadata | null): { name: string; metadata: string } {
+  if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) return { name: '', metadata: textOf(metadata) };
+  const { name, ...others } = metadata;
+  const alone = Object.keys(others).join() === 'value' ? others.value : undefined;
+  const rest = alone ?? (Object.keys(others).length > 0 ? others : null);
+  return typeof name === 'string' ? { name, metadata: textOf(rest) } : { name: '', metadata: textOf(metadata) };
+}
+
+/** The metadata of a name and a text. */
+export function metadataOf({ name, metadata: text }: { name: string; metadata: string }): Metadata | null {
+  const metadata = parsed(text);
+  if (name === '') return metadata;
+  if (metadata === null) return { name };
+  return typeof metadata === 'object' && !Array.isArray(metadata) ? { ...metadata, name } : { name, value: metadata };
+}
+
+/** The name of a source in the metadata of tracks. */
+export function sourceName(source: TrackSource): string | undefined {
+  return Object.keys(sources).find((each) => sources[each] === source);
+}
+
+function sourceOf(type: TrackView['type'], source: string | undefined): TrackSource {
+  const known = source === undefined ? undefined : sources[source];
+  // Applications of LiveKit show a camera and a microphone of each participant.
+  return known ?? (source === undefined ? (type === 'audio' ? TrackSource.MICROPHONE : TrackSource.CAMERA) : TrackSource.UNKNOWN);
+}
+
+function descriptionOf(metadata: Metadata | null): TrackDescription {
+  if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) return {};
+  const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
+  const number = (value: unknown) => (Number.isInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 31 ? Number(value) : undefined);
+  const { source, name, width, height, stream } = metadata;
+  const found = { source: text(source), name: text(name), width: number(width), height: number(height), stream: text(stream) };
+  return Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined));
+}
+
+/** Metadata as text: JSON, unless it is a text itself. */
+export function textOf(metadata: Metadata | null): string {
+  if (metadata === null) return '';
+  return typeof metadata === 'string' ? metadata : JSON.stringify(metadata);
+}
+
+function parsed(text: string): Metadata | null {
+  if (text === '') return null;
+  try {
+    return JSON.parse(text) as Metadata;
+  } catch {
+    return text;
+  }
+}

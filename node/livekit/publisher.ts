@@ -1,0 +1,180 @@
+// Publisher connection of a LiveKit client: its tracks, from their announcement to their section in an offer of the client.
+import { randomBytes } from 'node:crypto';
+import { SessionDescription, TrackInfo, TrackPublishedResponse, TrackType } from '@livekit/protocol';
+import { ServiceError } from '../../api/errors.ts';
+import type { Metadata } from '../../api/json.ts';
+import { transportOptionsSchema } from '../../api/media-objects.ts';
+import { newId } from '../rooms/ids.ts';
+import type { RoomSession } from '../rooms/peers/room-session.ts';
+import { type AnswerSection, type TransportOptions, writeAnswer } from '../sdp/answer.ts';
+import type { RtpCapabilities, RtpParameters } from '../sdp/codecs.ts';
+import { renegotiationLimits } from '../sdp/description.ts';
+import { type IceCredentials, type MediaSection, type Offer, parseOffer } from '../sdp/offer.ts';
+import { producerParameters } from '../sdp/producer-parameters.ts';
+import { trackSid } from './ids.ts';
+import { sourceName } from './participants.ts';
+import type { RequestData } from './requests.ts';
+
+/** Announced tracks without a section. */
+const maxAnnounced = 64;
+
+type Announced = RequestData<'addTrack'> & { trackId: string };
+/** What a section sent last. `trackId`: undefined while it sends nothing. */
+type Sent = { parameters: RtpParameters; trackId: string | undefined };
+
+export type PublisherOptions = {
+  room: RoomSession;
+  transport: TransportOptions;
+  /** Of the room. */
+  capabilities: RtpCapabilities;
+  /** A track of a section could not be published. */
+  rejected: (trackSid: string, error: ServiceError) => void;
+};
+
+/** Creates the transport of the publisher. */
+export async function createPublisherTransport(room: RoomSession): Promise<TransportOptions> {
+  return transportOptionsSchema.parse(await room.createTransport('send', { sctp: true }));
+}
+
+export class Publisher {
+  readonly #options: PublisherOptions;
+  readonly #sessionId = randomBytes(8).readBigUInt64BE() >> 1n;
+  /** By cid, which the client chooses. */
+  readonly #announced = new Map<string, Announced>();
+  /** By mid. */
+  readonly #sections = new Map<string, Sent>();
+  #transport: TransportOptions;
+  /** ICE credentials of the client, once it has offered. */
+  #ice: IceCredentials | undefined;
+  #version = 0;
+
+  constructor(options: PublisherOptions) {
+    this.#options = options;
+    this.#transport = options.transport;
+  }
+
+  /** @throws ServiceError `too_many_requests`, `forbidden` */
+  announce(data: RequestData<'addTrack'>): TrackPublishedResponse {
+    if (data.encryption !== 0) throw new ServiceError('forbidden', 'This server does not accept encrypted tracks');
+    const { cid } = data;
+    if (!this.#announced.has(cid) && this.#announced.size >= maxAnnounced)
+      throw new ServiceError('too_many_requests', `More than ${maxAnnounced} tracks are announced and not sent`);
+    const announced = this.#announced.get(cid) ?? { ...data, trackId: newId() };
+    this.#announced.set(cid, announced);
+    const { name, source, type, width, height, muted, stereo, disableDtx, stream, layers, trackId } = announced;
+    const track = new TrackInfo({
+      ...{ sid: trackSid(trackId), name, source, type, width, height, muted, stereo, disableDtx, stream, disableRed: true },
+      simulcast: layers.length > 1,
+      layers,
+    });
+    return new TrackPublishedResponse({ cid, track });
+  }
+
+  /** Publishes and ends tracks as offered. @throws ServiceError `offer_rejected` and others */
+  async offered({ sdp, id }: RequestData<'offer'>): Promise<SessionDescription> {
+    const offer = parseOffer(sdp, renegotiationLimits);
+    await this.#connect(offer);
+    const sections: AnswerSection[] = [];
+    for (const section of offer.sections) {
+      if (section.kind === 'application') sections.push({ kind: section.kind, mid: section.mid });
+      else sections.push(await this.#answer(section));
+    }
+    this.#version += 1;
+    const answer = writeAnswer({ offer, transport: this.#transport, sections, sessionId: this.#sessionId, version: this.#version });
+    return new SessionDescription({ type: 'answer', sdp: answer, id });
+  }
+
+  /** @throws ServiceError `track_not_found` */
+  async mute({ sid, muted }: RequestData<'mute'>): Promise<void> {
+    const { publications } = this.#options.room;
+    const announced = [...this.#announced.values()].find(({ trackId }) => trackSid(trackId) === sid);
+    if (announced) {
+      announced.muted = muted;
+      return;
+    }
+    const track = [...publications.tracks].find(({ id }) => trackSid(id) === sid);
+    if (!track) throw new ServiceError('track_not_found', `Track ${sid} does not exist`);
+    await publications.setPaused(track.id, muted);
+  }
+
+  /** The server removed a track. */
+  removed(trackId: string): void {
+    for (const section of this.#sections.values()) if (section.trackId === trackId) section.trackId = undefined;
+  }
+
+  /** The first offer connects the transport; new credentials of the client restart ICE. */
+  async #connect({ dtls, ice }: Offer): Promise<void> {
+    const { media } = this.#options.room;
+    const { id } = this.#transport;
+    if (!this.#ice) {
+      await media.connectTransport(id, dtls);
+    } else if (this.#ice.usernameFragment !== ice.usernameFragment) {
+      const iceParameters = transportOptionsSchema.shape.iceParameters.parse(await media.restartIce(id));
+      this.#transport = { ...this.#transport, iceParameters: { ...this.#transport.iceParameters, ...iceParameters } };
+    }
+    this.#ice = ice;
+  }
+
+  async #answer(section: MediaSection): Promise<AnswerSection> {
+    const { kind, mid, rids, codecs } = section;
+    const rejected: AnswerSection = { kind, mid, direction: 'inactive', codecs };
+    const known = this.#sections.get(mid);
+    const sends = section.direction === 'sendonly' || section.direction === 'sendrecv';
+    if (!sends) {
+      if (known) this.#end(known);
+      return known && !section.rejected ? { kind, mid, direction: 'inactive', parameters: known.parameters, rids } : rejected;
+    }
+    const sent = known?.trackId === undefined ? await this.#publish(section) : known;
+    return sent ? { kind, mid, direction: 'recvonly', parameters: sent.parameters, rids } : rejected;
+  }
+
+  /** @returns undefined if the track is rejected; the client is notified */
+  async #publish(section: MediaSection): Promise<Sent | undefined> {
+    const announced = this.#take(section);
+    if (!announced) return undefined;
+    const { trackId } = announced;
+    try {
+      const { room, capabilities } = this.#options;
+      const parameters = producerParameters(section, capabilities);
+      const { kind } = section;
+      const metadata = metadataOf(announced);
+      await room.publications.publish({
+        ...{ transportId: this.#transport.id, trackId, kind, rtpParameters: parameters, metadata, paused: announced.muted },
+      });
+      const sent = { parameters, trackId };
+      this.#sections.set(section.mid, sent);
+      return sent;
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      this.#options.rejected(trackSid(trackId), error);
+      return undefined;
+    }
+  }
+
+  /** The announcement of what a section sends: by the id of its track, which some browsers change, else the first of its kind. */
+  #take({ trackId, kind }: MediaSection): Announced | undefined {
+    const type = kind === 'audio' ? TrackType.AUDIO : TrackType.VIDEO;
+    const all = [...this.#announced.values()];
+    const isNamed = ({ cid, simulcastCodecs }: Announced) => cid === trackId || simulcastCodecs.some((codec) => codec.cid === trackId);
+    const announced = all.find((each) => isNamed(each)) ?? all.find((each) => each.type === type);
+    if (announced) this.#announced.delete(announced.cid);
+    return announced;
+  }
+
+  #end(section: Sent): void {
+    const { publications } = this.#options.room;
+    const { trackId } = section;
+    section.trackId = undefined;
+    if (trackId !== undefined && [...publications.tracks].some(({ id }) => id === trackId)) publications.removeTrack(trackId, 'publisher');
+  }
+}
+
+function metadataOf({ source, name, width, height, stream }: Announced): Metadata {
+  const known = sourceName(source);
+  return {
+    ...(known !== undefined && { source: known }),
+    ...(name !== '' && { name }),
+    ...(width > 0 && height > 0 && { width, height }),
+    ...(stream !== '' && { stream }),
+  };
+}

@@ -1,0 +1,185 @@
+// Room view of a LiveKit client: what it knows of the room and of itself, and the messages that keep it current.
+import {
+  MuteTrackRequest,
+  ParticipantInfo_Kind,
+  ParticipantUpdate,
+  RoomUpdate,
+  SubscriptionError,
+  SubscriptionResponse,
+  TrackUnpublishedResponse,
+} from '@livekit/protocol';
+import type { Metadata } from '../../api/json.ts';
+import type { Attributes, AttributesPatch } from '../../api/peer.ts';
+import type { AudioLevel, PeerEvent } from '../../api/socket/peer-events.ts';
+import type { Peer, Welcome } from '../rooms/peers/peer.ts';
+import type { RtpCapabilities } from '../sdp/codecs.ts';
+import { participantSid, trackSid } from './ids.ts';
+import { joinMessage, type Message, roomMessage, speakersMessage, updateMessage } from './messages.ts';
+import { type Participant, participantInfo } from './participants.ts';
+import { Roster, type RosterChange } from './roster.ts';
+
+export type RoomViewOptions = {
+  peer: Peer;
+  /** Of the session: the client presents it to resume. */
+  sid: string;
+  identityOf: (peerId: string) => string;
+  iceServers: () => readonly Record<string, unknown>[];
+};
+
+/** Maximum number of participants that left of which a client is notified again when it resumes. */
+const maxLeft = 1_000;
+
+export class RoomView {
+  readonly roster: Roster;
+  readonly #options: RoomViewOptions;
+  /** Participants that left, the latest last: what was sent before a socket was lost may not have arrived. */
+  readonly #left = new Map<string, RosterChange>();
+  #own: { metadata: Metadata | null; attributes: Attributes };
+  #room: { incarnation: string; metadata: Metadata | null; capabilities: RtpCapabilities } | undefined;
+  #speakers = new Set<string>();
+  #version = 0;
+
+  constructor(options: RoomViewOptions) {
+    this.#options = options;
+    const { metadata, attributes } = options.peer.profile;
+    this.#own = { metadata, attributes };
+    this.roster = new Roster(options.identityOf);
+  }
+
+  join(welcome: Welcome, capabilities: RtpCapabilities): Message {
+    const { incarnation, roomMetadata: metadata, peers, components } = welcome;
+    this.#room = { incarnation, metadata, capabilities };
+    this.roster.fill({ peers, components });
+    const others = this.roster.all;
+    const iceServers = this.#options.iceServers();
+    return joinMessage({ room: this.#roomState(others.length + 1), self: this.#self(), others, version: this.#next, iceServers });
+  }
+
+  /** What a client that resumes may have missed. */
+  missed(): Message[] {
+    const changes = [...this.#left.values(), ...this.roster.all.map((participant) => ({ participant, left: false }))];
+    return [this.ownUpdate(), ...(changes.length > 0 ? [updateMessage(changes, this.#next)] : []), this.#roomUpdate()];
+  }
+
+  /** The client changed its metadata or attributes: it waits until it sees that. */
+  changedOwn(metadata: Metadata | null, patch: AttributesPatch): Message {
+    const attributes = Object.entries({ ...this.#own.attributes, ...patch }).filter(
+      (entry): entry is [string, string] => entry[1] !== null,
+    );
+    this.#own = { metadata, attributes: Object.fromEntries(attributes) };
+    return this.ownUpdate();
+  }
+
+  ownUpdate(): Message {
+    return { case: 'update', value: new ParticipantUpdate({ participants: [this.#self()] }) };
+  }
+
+  /** The messages of an event; those about media are not among them. */
+  messagesOf(event: PeerEvent): Message[] {
+    const own = this.#ownMessages(event);
+    if (own) return own;
+    switch (event.event) {
+      case 'roomMetadataUpdated':
+        if (this.#room) this.#room.metadata = event.data.metadata;
+        return [this.#roomUpdate()];
+      case 'permissionsUpdated':
+        return [this.ownUpdate()];
+      case 'audioLevels':
+        return [this.#levels(event.data.levels)];
+      case 'trackNotSupported':
+        return [unsupportedMessage(trackSid(event.data.trackId))];
+      default: {
+        const change = this.roster.apply(event);
+        if (!change) return [];
+        this.#remember(change);
+        return [updateMessage([change], this.#next)];
+      }
+    }
+  }
+
+  /** Events about the peer itself; undefined: the event is about others. */
+  #ownMessages(event: PeerEvent): Message[] | undefined {
+    const { peer } = this.#options;
+    switch (event.event) {
+      case 'peerMetadataUpdated':
+        if (event.data.peerId !== peer.id) return undefined;
+        this.#own = { ...this.#own, metadata: event.data.metadata };
+        return [this.ownUpdate()];
+      case 'peerAttributesUpdated':
+        if (event.data.peerId !== peer.id) return undefined;
+        this.#own = { ...this.#own, attributes: event.data.attributes };
+        return [this.ownUpdate()];
+      case 'trackRemoved':
+        return event.data.peerId === peer.id ? [unpublishedMessage(trackSid(event.data.trackId)), this.ownUpdate()] : undefined;
+      case 'trackPaused':
+      case 'trackResumed': {
+        const { trackId } = event.data;
+        if (!this.#ownTracks().some(({ id }) => id === trackId)) return undefined;
+        // As in LiveKit, the server mutes, and only the client unmutes itself.
+        return event.event === 'trackPaused' ? [muteMessage(trackSid(trackId))] : [this.ownUpdate()];
+      }
+      default:
+        return undefined;
+    }
+  }
+
+  #levels(levels: readonly AudioLevel[]): Message {
+    const named = levels.map((level) => ({
+      ...level,
+      sid: level.peerId === this.#options.peer.id ? this.#options.sid : participantSid(level.peerId),
+    }));
+    const now = new Set(named.map(({ sid }) => sid));
+    const silent = [...this.#speakers].filter((sid) => !now.has(sid));
+    this.#speakers = now;
+    return speakersMessage(named, silent);
+  }
+
+  #remember(change: RosterChange): void {
+    const { id } = change.participant;
+    this.#left.delete(id);
+    if (change.left) this.#left.set(id, change);
+    const [oldest] = this.#left.keys();
+    if (this.#left.size > maxLeft && oldest !== undefined) this.#left.delete(oldest);
+  }
+
+  #roomUpdate(): Message {
+    return { case: 'roomUpdate', value: new RoomUpdate({ room: roomMessage(this.#roomState(this.roster.all.length + 1)) }) };
+  }
+
+  #roomState(participants: number) {
+    const { incarnation = '', metadata = null, capabilities = {} } = this.#room ?? {};
+    return { roomId: this.#options.peer.roomId, incarnation, metadata, participants, capabilities };
+  }
+
+  #self() {
+    const { peer, sid, identityOf } = this.#options;
+    const participant: Participant = {
+      ...{ id: peer.id, sid, identity: identityOf(peer.id), kind: ParticipantInfo_Kind.STANDARD },
+      ...this.#own,
+      tracks: this.#ownTracks(),
+    };
+    return participantInfo(participant, this.#next(), peer.rights.permissions, peer.rights.hidden);
+  }
+
+  #ownTracks() {
+    const { peer } = this.#options;
+    return peer.connected ? [...peer.session.publications.tracks].map((track) => track.view()) : [];
+  }
+
+  readonly #next = (): number => {
+    this.#version += 1;
+    return this.#version;
+  };
+}
+
+export function unsupportedMessage(sid: string): Message {
+  return { case: 'subscriptionResponse', value: new SubscriptionResponse({ trackSid: sid, err: SubscriptionError.SE_CODEC_UNSUPPORTED }) };
+}
+
+export function unpublishedMessage(sid: string): Message {
+  return { case: 'trackUnpublished', value: new TrackUnpublishedResponse({ trackSid: sid }) };
+}
+
+function muteMessage(sid: string): Message {
+  return { case: 'mute', value: new MuteTrackRequest({ sid, muted: true }) };
+}

@@ -1,0 +1,112 @@
+// Roster of a LiveKit client: the other participants of its room, kept current by the events of the room.
+import type { PeerEvent, RemoteComponent, RemotePeer } from '../../api/socket/peer-events.ts';
+import type { TrackView } from '../../api/track.ts';
+import { trackSid } from './ids.ts';
+import { componentParticipant, type Participant, peerParticipant } from './participants.ts';
+
+type EventOf<Name extends PeerEvent['event']> = Extract<PeerEvent, { event: Name }>;
+type Present = { peers: readonly RemotePeer[]; components: readonly RemoteComponent[] };
+/** `left`: the participant is not in the room any more. */
+export type RosterChange = { participant: Participant; left: boolean };
+
+export class Roster {
+  /** Name of a peer for clients. */
+  readonly #identityOf: (peerId: string) => string;
+  /** By id of the peer or component. */
+  readonly #participants = new Map<string, Participant>();
+
+  constructor(identityOf: (peerId: string) => string) {
+    this.#identityOf = identityOf;
+  }
+
+  get all(): Participant[] {
+    return [...this.#participants.values()];
+  }
+
+  /** The state of the room; later events may repeat a part of it. */
+  fill({ peers, components }: Present): void {
+    for (const peer of peers) this.#setPeer(peer);
+    for (const component of components) this.#set(componentParticipant(component));
+  }
+
+  trackId(sid: string): string | undefined {
+    return this.#tracks().find(({ id }) => trackSid(id) === sid)?.id;
+  }
+
+  track(trackId: string): TrackView | undefined {
+    return this.#tracks().find(({ id }) => id === trackId);
+  }
+
+  /** @returns the change; undefined if the event does not concern participants */
+  apply(event: PeerEvent): RosterChange | undefined {
+    switch (event.event) {
+      case 'peerJoined':
+        return this.#setPeer(event.data.peer);
+      case 'peerLeft':
+        return this.#delete(event.data.peerId);
+      case 'peerMetadataUpdated':
+        return this.#update(event.data.peerId, () => ({ metadata: event.data.metadata }));
+      case 'peerAttributesUpdated':
+        return this.#update(event.data.peerId, () => ({ attributes: event.data.attributes }));
+      case 'componentAdded':
+        return this.#set(componentParticipant(event.data.component));
+      case 'componentRemoved':
+        return this.#delete(event.data.componentId);
+      case 'trackAdded':
+        return this.#addTrack(event.data);
+      case 'trackRemoved':
+        return this.#update(event.data.peerId ?? event.data.componentId ?? '', ({ tracks }) => ({
+          tracks: tracks.filter(({ id }) => id !== event.data.trackId),
+        }));
+      case 'trackMetadataUpdated':
+        return this.#updateTrack(event.data.trackId, () => ({ metadata: event.data.metadata }));
+      case 'trackPaused':
+      case 'trackResumed':
+        return this.#pauseTrack(event);
+      default:
+        return undefined;
+    }
+  }
+
+  #pauseTrack({ event, data: { trackId, by } }: EventOf<'trackPaused' | 'trackResumed'>): RosterChange | undefined {
+    const silent = event === 'trackPaused';
+    return this.#updateTrack(trackId, () => (by === 'server' ? { muted: silent } : { paused: silent }));
+  }
+
+  #addTrack({ peerId, componentId, track }: EventOf<'trackAdded'>['data']): RosterChange | undefined {
+    return this.#update(peerId ?? componentId ?? '', ({ tracks }) => ({ tracks: [...tracks.filter(({ id }) => id !== track.id), track] }));
+  }
+
+  #updateTrack(trackId: string, change: () => Partial<TrackView>): RosterChange | undefined {
+    const owner = this.all.find(({ tracks }) => tracks.some(({ id }) => id === trackId));
+    if (!owner) return undefined;
+    return this.#update(owner.id, ({ tracks }) => ({
+      tracks: tracks.map((track) => (track.id === trackId ? { ...track, ...change() } : track)),
+    }));
+  }
+
+  #update(id: string, change: (participant: Participant) => Partial<Participant>): RosterChange | undefined {
+    const participant = this.#participants.get(id);
+    return participant && this.#set({ ...participant, ...change(participant) });
+  }
+
+  #setPeer(peer: RemotePeer): RosterChange {
+    return this.#set(peerParticipant(peer, this.#identityOf(peer.id)));
+  }
+
+  #set(participant: Participant): RosterChange {
+    this.#participants.set(participant.id, participant);
+    return { participant, left: false };
+  }
+
+  #delete(id: string): RosterChange | undefined {
+    const participant = this.#participants.get(id);
+    if (!participant) return undefined;
+    this.#participants.delete(id);
+    return { participant, left: true };
+  }
+
+  #tracks(): TrackView[] {
+    return this.all.flatMap(({ tracks }) => tracks);
+  }
+}

@@ -1,0 +1,271 @@
+// LiveKit session: the connection of a peer whose client speaks LiveKit's protocol, across successive sockets.
+import { randomBytes } from 'node:crypto';
+import { Pong, ReconnectResponse } from '@livekit/protocol';
+import { type CloseCodeName, closeCodes } from '../../api/close-codes.ts';
+import { ServiceError, toServiceError } from '../../api/errors.ts';
+import { rtpCapabilitiesSchema } from '../../api/media-objects.ts';
+import type { PeerEvent } from '../../api/socket/peer-events.ts';
+import type { Log } from '../common/log.ts';
+import { Timer } from '../common/timer.ts';
+import type { CloseReason, PeerConnection } from '../rooms/interfaces.ts';
+import type { Peer } from '../rooms/peers/peer.ts';
+import type { RoomSession } from '../rooms/peers/room-session.ts';
+import type { BinaryListener, BinarySocket } from '../websocket/binary-acceptor.ts';
+import { DataChannels, type RelayedPacket } from './data-channels.ts';
+import { costOf, type HandlerContext, handleRequest, isResponse } from './handlers.ts';
+import { encode, iceServersOf, type LeaveCause, leaveMessage, type Message, serverInfo } from './messages.ts';
+import { createPublisherTransport, Publisher } from './publisher.ts';
+import { RequestQueue, type RequestQueueLimits, type RequestQueueOptions } from './request-queue.ts';
+import { type Request, readRequest } from './requests.ts';
+import { RoomView, unpublishedMessage, unsupportedMessage } from './room-view.ts';
+import { Subscriber } from './subscriber.ts';
+
+export type SessionLimits = RequestQueueLimits & { readonly pongTimeout: number; readonly minPongTimeout: number };
+export type LiveKitSessionOptions = Pick<RequestQueueOptions, 'rateLimit' | 'work'> & {
+  log: Log;
+  limits: SessionLimits;
+  iceServers: () => readonly Record<string, unknown>[];
+  /** Name of a peer for clients. */
+  identityOf: (peerId: string) => string;
+  /** How long a lost socket may be resumed, in milliseconds. */
+  resumeWindow: () => number;
+  /** True if the client of a peer has the same protocol. */
+  getsPackets: (peerId: string) => boolean;
+  /** False: the client subscribes to each track itself. */
+  autoSubscribe: boolean;
+  /** Called once when the session has ended, for any reason. */
+  ended: () => void;
+};
+
+/** Messages with which a client responds to a subscribed track. */
+const responsesPerTrack = 4;
+/** Events that are held until the client has joined. */
+const maxEarlyEvents = 10_000;
+
+export class LiveKitSession implements PeerConnection {
+  readonly sid = `PA_${randomBytes(12).toString('base64url')}`;
+  readonly peer: Peer;
+  readonly dataInNode = true;
+  readonly #options: LiveKitSessionOptions;
+  readonly #queue: RequestQueue;
+  readonly #view: RoomView;
+  #media: { publisher: Publisher; subscriber: Subscriber; data: DataChannels } | undefined;
+  #socket: BinarySocket | undefined;
+  /** Undefined once the client has joined. */
+  #early: PeerEvent[] | undefined = [];
+  #window: Timer | undefined;
+  #ended = false;
+
+  constructor(peer: Peer, options: LiveKitSessionOptions) {
+    this.peer = peer;
+    this.#options = options;
+    this.#queue = new RequestQueue(options);
+    const { identityOf, iceServers } = options;
+    this.#view = new RoomView({ peer, sid: this.sid, identityOf, iceServers });
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** Connects the peer and sends it the room. If that fails, the session ends. @throws ServiceError of the room */
+  async start(socket: BinarySocket): Promise<void> {
+    this.#attach(socket);
+    try {
+      // As in LiveKit, the newest connection of an identity wins.
+      this.peer.connect(this, { takeover: true });
+      await this.#join();
+    } catch (error) {
+      this.leave('joinFailed');
+      throw error;
+    }
+  }
+
+  /** Continues on another socket, and restarts ICE. @throws ServiceError of the media */
+  async resume(socket: BinarySocket): Promise<void> {
+    this.#attach(socket);
+    const iceServers = iceServersOf(this.#options.iceServers());
+    this.#send({ case: 'reconnect', value: new ReconnectResponse({ iceServers, serverInfo: serverInfo() }) });
+    for (const message of this.#view.missed()) this.#send(message);
+    await this.#media?.subscriber.restart();
+  }
+
+  send(event: PeerEvent): void {
+    if (this.#early) {
+      this.#early.push(event);
+      if (this.#early.length > maxEarlyEvents) this.leave('internalError');
+      return;
+    }
+    const { publisher, subscriber } = this.#media ?? {};
+    if (event.event === 'trackSubscribed') {
+      this.#queue.allow(responsesPerTrack);
+      subscriber?.subscribed(event.data);
+    } else if (event.event === 'trackUnsubscribed') subscriber?.unsubscribed(event.data.trackId);
+    else if (event.event === 'data') this.#media?.data.message(event.data);
+    else {
+      if (event.event === 'trackRemoved') publisher?.removed(event.data.trackId);
+      for (const message of this.#view.messagesOf(event)) this.#send(message);
+    }
+  }
+
+  relayed(packet: object): void {
+    this.#media?.data.relayed(packet as RelayedPacket);
+  }
+
+  pongTimeoutChanged(): void {
+    const { pongTimeout, minPongTimeout } = this.#options.limits;
+    this.#socket?.watch(Math.max(minPongTimeout, this.peer.timeout.pongTimeout(pongTimeout)));
+  }
+
+  close(reason: CloseReason): void {
+    this.leave(reason);
+  }
+
+  /** Ends the session, after the client got what it should do next. Idempotent. */
+  leave(cause: LeaveCause): void {
+    this.#send(leaveMessage(cause));
+    this.#end(cause in closeCodes ? (cause as CloseReason) : 'goingAway');
+  }
+
+  async #join(): Promise<void> {
+    const { peer } = this;
+    const welcome = await peer.welcome();
+    const { session } = peer;
+    const capabilities = rtpCapabilitiesSchema.parse(welcome.rtpCapabilities);
+    const transport = await createPublisherTransport(session);
+    if (this.#ended) return;
+    const publisher = new Publisher({
+      ...{ room: session, transport, capabilities },
+      rejected: (sid, error) => {
+        this.#options.log.info({ track: sid, reason: error.message }, 'track of client rejected');
+        this.#send(unpublishedMessage(sid));
+      },
+    });
+    const subscriber = new Subscriber({
+      room: session,
+      offer: (value) => this.#send({ case: 'offer', value }),
+      unsupported: (sid) => this.#send(unsupportedMessage(sid)),
+      // A client without a socket cannot respond; it gets another offer when it resumes.
+      failed: (reason) => {
+        if (this.#socket) this.#failed(reason);
+      },
+    });
+    const data = this.#createData(session);
+    await subscriber.prepare();
+    // Before the client can open a channel, whose first message would be lost.
+    await data.open();
+    if (this.#ended) return;
+    this.#media = { publisher, subscriber, data };
+    this.#send(this.#view.join(welcome, capabilities));
+    if (!this.#options.autoSubscribe) session.subscriptions.setMode('manual');
+    session.audioLevels = true;
+    const early = this.#early ?? [];
+    this.#early = undefined;
+    for (const event of early) this.send(event);
+    subscriber.start(capabilities);
+  }
+
+  #createData(room: RoomSession): DataChannels {
+    const { log, identityOf, getsPackets } = this.#options;
+    return new DataChannels({
+      ...{ log, room, sid: this.sid, identity: identityOf(this.peer.id), identityOf, getsPackets },
+      peerOf: (identity) => this.#view.roster.all.find((participant) => participant.identity === identity)?.id,
+    });
+  }
+
+  #attach(socket: BinarySocket): void {
+    this.#window?.stop();
+    this.#socket?.close('takenOver');
+    this.#socket = socket;
+    this.pongTimeoutChanged();
+    socket.listen(this.#listener(socket));
+  }
+
+  #listener(socket: BinarySocket): BinaryListener {
+    return {
+      message: (frame, bytes) => {
+        if (this.#socket === socket) this.#receive(socket, frame, bytes);
+      },
+      lost: (_code, _reason, silentFor) => this.#lost(socket, silentFor),
+    };
+  }
+
+  #receive(socket: BinarySocket, frame: Buffer, bytes: number): void {
+    let request: Request | undefined;
+    try {
+      request = readRequest(frame);
+    } catch (error) {
+      this.#options.log.info({ reason: toServiceError(error).message }, 'invalid message of client');
+      socket.refuse('malformed');
+      return;
+    }
+    if (!this.#queue.take(bytes, request !== undefined && isResponse(request))) socket.refuse('tooFast');
+    else if (request?.method === 'ping' || request?.method === 'pingReq') this.#pong(request);
+    else if (request && !this.#enqueue(request, bytes)) socket.refuse('tooFast');
+  }
+
+  /** Out of order: it shows that the connection is alive, regardless of slow requests before it. */
+  #pong(request: Request & { method: 'ping' | 'pingReq' }): void {
+    const now = BigInt(Date.now());
+    if (request.method === 'ping') this.#send({ case: 'pong', value: now });
+    else this.#send({ case: 'pongResp', value: new Pong({ lastPingTimestamp: request.data.timestamp, timestamp: now }) });
+  }
+
+  #enqueue(request: Request, bytes: number): boolean {
+    return this.#queue.push({ bytes, cost: costOf(request), run: () => this.#handle(request) });
+  }
+
+  async #handle(request: Request): Promise<void> {
+    if (request.method === 'leave') {
+      this.#end('left');
+      return;
+    }
+    const media = this.#media;
+    if (!media) return;
+    const context: HandlerContext = { ...media, peer: this.peer, view: this.#view, send: (message) => this.#send(message) };
+    try {
+      await handleRequest(context, request);
+    } catch (error) {
+      if (this.#ended) return;
+      const { log } = this.#options;
+      if (!(error instanceof ServiceError)) {
+        log.error({ err: error }, 'request of client failed');
+        this.peer.crash('request failed unexpectedly');
+      } else if (error.code === 'offer_rejected') this.#failed(error.message);
+      else log.info({ method: request.method, reason: error.message }, 'request of client rejected');
+    }
+  }
+
+  /** Both sides disagree about the media: the client joins again. */
+  #failed(reason: string): void {
+    this.#options.log.warn({ reason }, 'could not negotiate with client');
+    this.leave('internalError');
+  }
+
+  #send(message: Message): void {
+    this.#socket?.send(encode(message));
+  }
+
+  /** Any close may be followed by a resume: clients also close with 1000 before they connect again, and leave with a message. */
+  #lost(socket: BinarySocket, silentFor: number): void {
+    if (this.#socket !== socket || this.#ended) return;
+    this.#socket = undefined;
+    const window = this.peer.timeout.resumeWindow(this.#options.resumeWindow(), silentFor);
+    // A client that has not joined cannot resume.
+    if (this.#early) this.#end('left', silentFor);
+    else this.#window = new Timer(window, () => this.#end('goingAway', silentFor + window));
+  }
+
+  /** `lostSince`: milliseconds without a socket. Idempotent. */
+  #end(name: CloseCodeName, lostSince = 0): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#window?.stop();
+    this.#queue.end();
+    this.#media?.subscriber.close();
+    this.#options.ended();
+    this.peer.disconnect(lostSince);
+    this.#socket?.close(name);
+    this.#socket = undefined;
+  }
+}

@@ -1,0 +1,168 @@
+// Websockets of LiveKit clients: authenticates them at any node, and starts or resumes their sessions at the owning node of their room.
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { toServiceError } from '../../api/errors.ts';
+import { livekitPath } from '../../api/operations/livekit.ts';
+import { Timer } from '../common/timer.ts';
+import type { TokenBucket } from '../common/token-bucket.ts';
+import type { AccessAdmission } from '../rooms/access-admission.ts';
+import type { Peer } from '../rooms/peers/peer.ts';
+import type { ProxySocket } from '../rooms/proxied-socket.ts';
+import type { Access } from '../rooms/tokens/access-claims.ts';
+import {
+  BinaryAcceptor,
+  type BinaryAcceptorLimits,
+  type BinaryAcceptorOptions,
+  type BinaryListener,
+  type BinarySocket,
+  type UpgradeRequest,
+} from '../websocket/binary-acceptor.ts';
+import { forwardedSocket } from '../websocket/proxied-session.ts';
+import { type ConnectionQuery, readConnection } from './connection-query.ts';
+import { encode, type LeaveCause, leaveMessage } from './messages.ts';
+import { LiveKitSession, type LiveKitSessionOptions, type SessionLimits } from './session.ts';
+
+export type LiveKitSocketsOptions = Omit<BinaryAcceptorOptions, 'authenticate' | 'limits'> &
+  Pick<LiveKitSessionOptions, 'rateLimit' | 'resumeWindow'> & {
+    limits: BinaryAcceptorLimits & SessionLimits;
+    access: Pick<AccessAdmission, 'verify' | 'isLocal' | 'openRoom' | 'enter'>;
+    /** Proxies the socket of a client whose room is on another node. */
+    forward: ProxySocket;
+    /** Request budget of a peer, shared with its other connections. */
+    workOf: (peer: Peer) => TokenBucket;
+    iceServers: (peer: Peer) => readonly Record<string, unknown>[];
+    findPeer: (roomId: string, peerId: string) => Peer | undefined;
+  };
+
+/** Cost of a session: it creates media transports and notifies peers. */
+const entryCost = 10;
+
+type Entering = { access: Access; query: ConnectionQuery; request: UpgradeRequest; socket: BinarySocket };
+
+export class LiveKitSockets {
+  readonly #options: LiveKitSocketsOptions;
+  readonly #acceptor: BinaryAcceptor;
+  readonly #sessions = new Map<Peer, LiveKitSession>();
+
+  constructor(options: LiveKitSocketsOptions) {
+    this.#options = options;
+    this.#acceptor = new BinaryAcceptor({ ...options, authenticate: (request) => this.#authenticate(request) });
+  }
+
+  /** Number of sessions, including those with a lost socket. */
+  get size(): number {
+    return this.#sessions.size;
+  }
+
+  handleUpgrade(request: IncomingMessage, raw: Duplex, head: Buffer, client?: string): void {
+    this.#acceptor.handleUpgrade(request, raw, head, client);
+  }
+
+  /** Ends every session; clients join again. Resolves when all sockets are closed. Idempotent. */
+  async close(): Promise<void> {
+    for (const session of [...this.#sessions.values()]) session.leave('roomMoved');
+    await this.#acceptor.close();
+  }
+
+  async #authenticate(request: UpgradeRequest): Promise<(socket: BinarySocket) => BinaryListener> {
+    const query = readConnection(request);
+    const access = await this.#options.access.verify(query.token);
+    return (socket) => {
+      void this.#enter({ access, query, request, socket });
+      return waiting(socket);
+    };
+  }
+
+  async #enter(entering: Entering): Promise<void> {
+    const { access, socket } = entering;
+    const { log } = this.#options;
+    try {
+      const peer = await this.#admit(entering);
+      if (peer) await this.#start(peer, entering);
+    } catch (error) {
+      const failure = toServiceError(error);
+      if (failure.code === 'internal') log.error({ err: error }, 'LiveKit client could not join');
+      else log.info({ room: access.roomId, code: failure.code, reason: failure.message }, 'LiveKit client rejected');
+      dismiss(socket, failure.retryable ? 'resumeFailed' : 'joinFailed');
+    }
+  }
+
+  /** @returns undefined if another node has the room, or the client left meanwhile. @throws ServiceError of openRoom() and enter() */
+  async #admit(entering: Entering): Promise<Peer | undefined> {
+    const { access, request, socket } = entering;
+    const { access: admission } = this.#options;
+    if (!admission.isLocal(access)) {
+      if ((await this.#proxy(entering)) || !socket.open) return undefined;
+      await admission.openRoom(access, { forwarded: request.client.forwarded });
+      if (!admission.isLocal(access) && (await this.#proxy(entering))) return undefined;
+    }
+    return socket.open ? admission.enter(access) : undefined;
+  }
+
+  /** At most one proxy hop: if nodes disagree about the owner of a room, its sockets must not loop. @returns true if another node has the room */
+  async #proxy({ access, query, request, socket }: Entering): Promise<boolean> {
+    if (request.client.forwarded || !socket.open) return false;
+    const { socket: forwarded, listener } = forwardedSocket(socket, {
+      path: pathOf(request, query.token),
+      binary: true,
+      client: request.client,
+    });
+    socket.listen(listener);
+    if (await this.#options.forward(access.roomId, forwarded)) return true;
+    if (socket.open) socket.listen(waiting(socket));
+    return false;
+  }
+
+  async #start(peer: Peer, { query, socket }: Entering): Promise<void> {
+    const old = this.#sessions.get(peer);
+    if (query.reconnect) {
+      if (old && old.sid === query.resume) await old.resume(socket);
+      else dismiss(socket, 'resumeFailed');
+      return;
+    }
+    const delay = this.#options.workOf(peer).charge(entryCost);
+    if (delay > 0) await new Promise<void>((resolve) => new Timer(delay, resolve));
+    if (!socket.open) return;
+    await this.#open(peer, query).start(socket);
+  }
+
+  #open(peer: Peer, { autoSubscribe }: ConnectionQuery): LiveKitSession {
+    const { log, limits, rateLimit, resumeWindow, workOf, iceServers } = this.#options;
+    const find = (peerId: string) => this.#options.findPeer(peer.roomId, peerId);
+    const session: LiveKitSession = new LiveKitSession(peer, {
+      ...{ limits, rateLimit, resumeWindow, autoSubscribe, work: workOf(peer) },
+      log: log.child({ room: peer.roomId, peer: peer.id }),
+      iceServers: () => iceServers(peer),
+      // A peer has the name that its backend gave it.
+      identityOf: (peerId) => find(peerId)?.externalId ?? peerId,
+      getsPackets: (peerId) => {
+        const other = find(peerId);
+        return other !== undefined && this.#sessions.has(other);
+      },
+      ended: () => {
+        if (this.#sessions.get(peer) === session) this.#sessions.delete(peer);
+      },
+    });
+    this.#sessions.set(peer, session);
+    return session;
+  }
+}
+
+/** Of a socket whose client waits for the first message of the server, before which it sends nothing. */
+function waiting(socket: BinarySocket): BinaryListener {
+  return { message: () => socket.refuse('malformed'), lost: () => {} };
+}
+
+/** Closes a socket without a session. */
+function dismiss(socket: BinarySocket, cause: LeaveCause): void {
+  socket.send(encode(leaveMessage(cause)));
+  socket.close('goingAway');
+}
+
+/** At the owning node, clients that authenticate with a header have their token in the query. */
+function pathOf({ url }: UpgradeRequest, token: string): string {
+  const start = url.indexOf('?');
+  const parameters = new URLSearchParams(start < 0 ? '' : url.slice(start));
+  parameters.set('access_token', token);
+  return `${livekitPath}?${parameters}`;
+}

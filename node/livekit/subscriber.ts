@@ -1,0 +1,194 @@
+// Subscriber connection of a LiveKit client: offers what the client receives, one offer at a time.
+import { randomBytes } from 'node:crypto';
+import { SessionDescription } from '@livekit/protocol';
+import { transportOptionsSchema } from '../../api/media-objects.ts';
+import type { PeerEvent } from '../../api/socket/peer-events.ts';
+import type { Kind } from '../../api/track.ts';
+import { Timer } from '../common/timer.ts';
+import type { RoomSession } from '../rooms/peers/room-session.ts';
+import { type AnswerSection, type TransportOptions, writeOffer } from '../sdp/answer.ts';
+import type { RtpCapabilities, RtpParameters } from '../sdp/codecs.ts';
+import { renegotiationLimits } from '../sdp/description.ts';
+import { parseOffer } from '../sdp/offer.ts';
+import { participantSid, trackSid } from './ids.ts';
+
+/** Timeout of an answer, in milliseconds. */
+const answerTimeoutMs = 30_000;
+/** How long the first offer waits for tracks of the room, in milliseconds. */
+const initialDelayMs = 100;
+const dataMid = 'data';
+
+export type Subscription = Extract<PeerEvent, { event: 'trackSubscribed' }>['data'];
+/**
+ * A section of the offers. `closed`: its track ended; `free`: the client has answered that, so that another track may use its position
+ * (RFC 8829, section 5.2.2).
+ */
+type Section = { mid: string; kind: Kind; trackId: string; parameters: RtpParameters; stream: string; state: 'live' | 'closed' | 'free' };
+/** `closing`: the offer ends the section. */
+type Pending = { id: number; sections: readonly { section: Section; closing: boolean }[]; timer: Timer };
+
+export type SubscriberOptions = {
+  room: RoomSession;
+  offer: (offer: SessionDescription) => void;
+  /** The client cannot receive a track. */
+  unsupported: (trackSid: string) => void;
+  /** The client did not answer. */
+  failed: (reason: string) => void;
+};
+
+export class Subscriber {
+  readonly #options: SubscriberOptions;
+  readonly #sessionId = randomBytes(8).readBigUInt64BE() >> 1n;
+  readonly #sections: Section[] = [];
+  /** Sections that the client receives. */
+  readonly #answered = new WeakSet<Section>();
+  /** Tracks that the client does not show now. */
+  readonly #disabled = new Set<string>();
+  #transport: TransportOptions | undefined;
+  #connected = false;
+  #pending: Pending | undefined;
+  #initial: Timer | undefined;
+  /** True if something changed since the pending offer. */
+  #changed = false;
+  #offers = 0;
+  #closed = false;
+
+  constructor(options: SubscriberOptions) {
+    this.#options = options;
+  }
+
+  /** Creates the transport. @throws ServiceError of the media */
+  async prepare(): Promise<void> {
+    this.#transport = transportOptionsSchema.parse(await this.#options.room.createTransport('recv', { sctp: true }));
+  }
+
+  /** Offers a connection with data channels and the tracks of the room, together if they are ready soon. @param capabilities of the room */
+  start(capabilities: RtpCapabilities): void {
+    const { subscriptions } = this.#options.room;
+    subscriptions.join(capabilities);
+    if (subscriptions.size === 0) this.#offer();
+    else this.#initial = new Timer(initialDelayMs, () => this.#offer());
+  }
+
+  /** The room sends a track, after the answer of the client. */
+  subscribed({ trackId, kind, peerId, componentId, rtpParameters, following }: Subscription): void {
+    const parameters = rtpParameters as RtpParameters;
+    const stream = `${participantSid(peerId ?? componentId ?? '')}|${trackSid(trackId)}`;
+    const section: Section = { mid: parameters.mid ?? '', kind, trackId, parameters, stream, state: 'live' };
+    const free = this.#sections.findIndex(({ state }) => state === 'free');
+    if (free < 0) this.#sections.push(section);
+    else this.#sections[free] = section;
+    this.#changed = true;
+    if (following === 0) this.#offer();
+  }
+
+  unsubscribed(trackId: string): void {
+    this.#disabled.delete(trackId);
+    const section = this.#sectionOf(trackId);
+    if (!section) return;
+    section.state = 'closed';
+    this.#changed = true;
+    this.#offer();
+  }
+
+  /** Restarts ICE: the client has a new socket, perhaps on another network. */
+  async restart(): Promise<void> {
+    const transport = this.#transport;
+    if (!transport) return;
+    const iceParameters = transportOptionsSchema.shape.iceParameters.parse(await this.#options.room.media.restartIce(transport.id));
+    this.#transport = { ...transport, iceParameters: { ...transport.iceParameters, ...iceParameters } };
+    // An answer to the offer before it never arrives.
+    this.#pending?.timer.stop();
+    this.#pending = undefined;
+    this.#changed = true;
+    this.#offer();
+  }
+
+  /** @throws ServiceError `offer_rejected` and others */
+  async answered({ sdp, id }: { sdp: string; id: number }): Promise<void> {
+    const pending = this.#pending;
+    const transport = this.#transport;
+    // Clients without ids of offers send 0.
+    if (!pending || !transport || (id !== 0 && id !== pending.id)) return;
+    const answer = parseOffer(sdp, renegotiationLimits);
+    if (this.#pending !== pending) return;
+    pending.timer.stop();
+    if (!this.#connected) {
+      this.#connected = true;
+      await this.#options.room.media.connectTransport(transport.id, answer.dtls);
+    }
+    const accepted = new Set(
+      answer.sections.flatMap((section) => (section.kind !== 'application' && section.rejected ? [] : [section.mid])),
+    );
+    await this.#settle(pending, accepted);
+    if (this.#pending === pending) this.#pending = undefined;
+    this.#offer();
+  }
+
+  /** Pauses a track that the client does not show. @throws ServiceError `track_not_found` */
+  async setEnabled(trackId: string, enabled: boolean): Promise<void> {
+    if (enabled === !this.#disabled.has(trackId)) return;
+    const { subscriptions, media } = this.#options.room;
+    if (enabled) this.#disabled.delete(trackId);
+    else this.#disabled.add(trackId);
+    // Otherwise the answer of the client starts it.
+    if (!this.#isAnswered(trackId)) return;
+    if (enabled) await subscriptions.ready(trackId);
+    await media.setSubscriptionPaused(trackId, !enabled);
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#initial?.stop();
+    this.#pending?.timer.stop();
+  }
+
+  #sectionOf(trackId: string): Section | undefined {
+    return this.#sections.find((section) => section.trackId === trackId && section.state === 'live');
+  }
+
+  #isAnswered(trackId: string): boolean {
+    const section = this.#sectionOf(trackId);
+    return section !== undefined && this.#answered.has(section);
+  }
+
+  async #settle({ sections }: Pending, accepted: ReadonlySet<string>): Promise<void> {
+    const { room, unsupported } = this.#options;
+    const ready: string[] = [];
+    for (const { section, closing } of sections) {
+      if (closing) {
+        section.state = 'free';
+      } else if (accepted.has(section.mid)) {
+        if (section.state === 'live' && !this.#answered.has(section) && !this.#disabled.has(section.trackId)) ready.push(section.trackId);
+        this.#answered.add(section);
+      } else if (section.state === 'live') {
+        // The section is rejected by both sides now.
+        section.state = 'free';
+        room.subscriptions.unsubscribe(section.trackId);
+        unsupported(trackSid(section.trackId));
+      }
+    }
+    await room.subscriptions.allReady(ready);
+  }
+
+  #offer(): void {
+    const transport = this.#transport;
+    if (this.#closed || this.#pending || !transport || (!this.#changed && this.#offers > 0)) return;
+    this.#initial?.stop();
+    this.#changed = false;
+    this.#offers += 1;
+    const id = this.#offers;
+    const live = this.#sections.filter(({ state }) => state === 'live');
+    const sections: AnswerSection[] = [{ kind: 'application', mid: dataMid }, ...this.#sections.map(sectionLines)];
+    const timer = new Timer(answerTimeoutMs, () => this.#options.failed('no answer to an offer'));
+    this.#pending = { id, sections: this.#sections.map((section) => ({ section, closing: section.state !== 'live' })), timer };
+    const sdp = writeOffer({ transport, sections, sessionId: this.#sessionId, version: id });
+    const midToTrackId = Object.fromEntries(live.map(({ mid, trackId }) => [mid, trackSid(trackId)]));
+    this.#options.offer(new SessionDescription({ type: 'offer', sdp, id, midToTrackId }));
+  }
+}
+
+function sectionLines({ kind, mid, state, parameters, stream, trackId }: Section): AnswerSection {
+  if (state !== 'live') return { kind, mid, direction: 'inactive', codecs: parameters.codecs };
+  return { kind, mid, direction: 'sendonly', parameters, rids: [], msid: { id: stream, appdata: trackSid(trackId) } };
+}

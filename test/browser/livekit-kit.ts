@@ -1,0 +1,98 @@
+// LiveKit kit: pages with LiveKit's unmodified client in rooms of a node.
+import type { TestContext } from 'node:test';
+import type { Page } from 'playwright-core';
+import { type AccessTokenInit, accessKeysText, signAccessToken } from '../kit/access-tokens.ts';
+import { eventuallyIn, startBrowser } from '../kit/browser/browser.ts';
+import type { Colour } from '../kit/browser/client-page.ts';
+import { servePlainPage } from '../kit/browser/plain-page.ts';
+import { startNode } from '../kit/processes/start-node.ts';
+import type { ClientFixture } from './client-kit.ts';
+
+export const livekitEnvironment = { SVC_LIVEKIT_ENABLED: 'true', SVC_ACCESS_KEYS: accessKeysText, SVC_CORS_ORIGINS: '*' };
+
+/** Starts a node that accepts LiveKit's clients and a browser, and creates a room. */
+export async function startLiveKitFixture(t: TestContext, env: Record<string, string> = {}): Promise<ClientFixture> {
+  const node = await startNode(t, { ...livekitEnvironment, ...env });
+  const pageUrl = await servePlainPage(t, '127.0.0.1', undefined, 'livekit-page.ts');
+  const browser = await startBrowser(t, { shared: true });
+  const answer = await node.api.post('/room', {});
+  return { node, browser, pageUrl, roomId: answer.body.data.room.id };
+}
+
+type Publishing = { colour?: string; width?: number; height?: number; tone?: number };
+
+/** A participant of a room with LiveKit's client. */
+export class LiveKitPeer {
+  readonly id: string;
+  readonly page: Page;
+
+  constructor(id: string, page: Page) {
+    this.id = id;
+    this.page = page;
+  }
+
+  /** Joins from a page of its own. `address`: of the node. */
+  static async join(
+    { node, browser, pageUrl, roomId }: ClientFixture,
+    identity: string,
+    { token = {}, url = node.url, options = {} }: { token?: AccessTokenInit; url?: string; options?: { autoSubscribe?: boolean } } = {},
+  ): Promise<LiveKitPeer> {
+    const page = await browser.newPage(pageUrl);
+    const signed = await signAccessToken({ identity, room: roomId, ...token });
+    await page.evaluate(
+      async ([address, text, given]) => {
+        livekit.rooms.main = new livekit.LiveKitRoom();
+        await livekit.rooms.main.room.connect(address, text, given);
+      },
+      [url.replace(/^http/, 'ws'), signed, options] as const,
+    );
+    return new LiveKitPeer(identity, page);
+  }
+
+  async publish(publishing: Publishing): Promise<void> {
+    await this.page.evaluate(async ({ colour, width, height, tone }) => {
+      const { Camera, Microphone } = livekit.Track.Source;
+      const local = livekit.rooms.main?.room.localParticipant;
+      if (colour !== undefined) await local?.publishTrack(kit.pattern(colour, width, height), { source: Camera });
+      if (tone !== undefined) await local?.publishTrack(kit.tone(tone), { source: Microphone, dtx: false });
+    }, publishing);
+  }
+
+  notes(name: string): Promise<{ at: number; name: string; detail?: unknown }[]> {
+    return this.page.evaluate((wanted) => livekit.rooms.main?.notes.filter((note) => note.name === wanted) ?? [], name);
+  }
+
+  /** Resolves when an event with this detail has occurred. */
+  async waitForNote(name: string, detail?: unknown): Promise<void> {
+    await eventuallyIn(
+      this.page,
+      ([wanted, text]) =>
+        livekit.rooms.main?.notes.some((note) => note.name === wanted && (text === undefined || JSON.stringify(note.detail) === text)),
+      [name, detail === undefined ? undefined : JSON.stringify(detail)] as const,
+    );
+  }
+
+  /** Resolves when the video of the other participant has this color and moves. */
+  async sees(other: { id: string }, colour: Colour): Promise<void> {
+    await eventuallyIn(
+      this.page,
+      async ([identity, wanted]) => {
+        const seen = await livekit.rooms.main?.frameOf(identity);
+        return seen && seen.change > 0.5 && seen.colour.every((value, index) => Math.abs(value - (wanted[index] ?? 0)) < 40);
+      },
+      [other.id, colour] as const,
+    );
+  }
+
+  /** Resolves when the loudest frequency of the other participant is this one; 0 is silence. */
+  async hears(other: { id: string }, frequency: number): Promise<void> {
+    await eventuallyIn(
+      this.page,
+      async ([identity, wanted]) => {
+        const heard = await livekit.rooms.main?.toneOf(identity);
+        return heard !== undefined && Math.abs(heard - wanted) < 15;
+      },
+      [other.id, frequency] as const,
+    );
+  }
+}

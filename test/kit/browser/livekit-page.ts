@@ -1,0 +1,77 @@
+// Page script of tests with LiveKit's client, unmodified, next to the instruments of client-page.ts.
+import './client-page.ts';
+import { type ConnectionState, type RemoteTrack, Room, RoomEvent, type RoomOptions, Track, VideoQuality } from 'livekit-client';
+import type { FrameProbe } from './client-page.ts';
+
+type Note = { at: number; name: string; detail?: unknown };
+
+/** A room of LiveKit's client: shows and plays all received media. */
+class LiveKitRoom {
+  readonly room: Room;
+  readonly notes: Note[] = [];
+
+  constructor(options: RoomOptions = {}) {
+    this.room = new Room(options);
+    const note = (name: string, detail?: unknown) => this.note(name, detail);
+    this.room.on(RoomEvent.TrackSubscribed, (track, _, participant) => {
+      note('trackSubscribed', [participant.identity, track.kind]);
+      const element = track.attach();
+      element.muted = true;
+      if (element instanceof HTMLVideoElement) element.style.cssText = 'width:640px;height:360px';
+      document.body.append(element);
+    });
+    this.room.on(RoomEvent.TrackUnsubscribed, (track, _, participant) => {
+      note('trackUnsubscribed', [participant.identity, track.kind]);
+      for (const element of track.detach()) element.remove();
+    });
+    this.room.on(RoomEvent.TrackSubscriptionFailed, (sid) => note('trackSubscriptionFailed', sid));
+    this.room.on(RoomEvent.ParticipantConnected, ({ identity }) => note('participantConnected', identity));
+    this.room.on(RoomEvent.ParticipantDisconnected, ({ identity }) => note('participantDisconnected', identity));
+    this.room.on(RoomEvent.ParticipantMetadataChanged, (_, { identity, metadata }) => note('metadata', [identity, metadata]));
+    this.room.on(RoomEvent.ParticipantNameChanged, (name, { identity }) => note('name', [identity, name]));
+    this.room.on(RoomEvent.ParticipantAttributesChanged, (changed, { identity }) => note('attributes', [identity, changed]));
+    this.room.on(RoomEvent.ParticipantPermissionsChanged, (_, { identity, permissions }) =>
+      note('permissions', [identity, permissions?.canPublish, permissions?.canSubscribe]),
+    );
+    this.room.on(RoomEvent.RoomMetadataChanged, (metadata) => note('roomMetadata', metadata));
+    this.room.on(RoomEvent.TrackMuted, ({ kind }, { identity }) => note('muted', [identity, kind]));
+    this.room.on(RoomEvent.TrackUnmuted, ({ kind }, { identity }) => note('unmuted', [identity, kind]));
+    this.room.on(RoomEvent.ActiveSpeakersChanged, (speakers) =>
+      note(
+        'speakers',
+        speakers.map(({ identity }) => identity),
+      ),
+    );
+    this.room.on(RoomEvent.ConnectionStateChanged, (state: ConnectionState) => note(state));
+    this.room.on(RoomEvent.LocalTrackUnpublished, ({ kind }) => note('localTrackUnpublished', kind));
+    this.room.on(RoomEvent.DataReceived, (bytes, participant, _, topic) =>
+      note('data', [participant?.identity, topic, new TextDecoder().decode(bytes)]),
+    );
+    this.room.on(RoomEvent.Disconnected, (reason) => note('reason', reason));
+  }
+
+  note(name: string, detail?: unknown): void {
+    this.notes.push({ at: performance.now(), name, detail });
+  }
+
+  async frameOf(identity: string): Promise<FrameProbe | undefined> {
+    const video = this.trackOf(identity, Track.Kind.Video)?.attachedElements[0];
+    return video instanceof HTMLVideoElement && video.videoWidth > 0 ? kit.probe(video) : undefined;
+  }
+
+  async toneOf(identity: string): Promise<number | undefined> {
+    const track = this.trackOf(identity, Track.Kind.Audio);
+    return track && kit.loudest(track.mediaStreamTrack);
+  }
+
+  trackOf(identity: string, kind: Track.Kind): RemoteTrack | undefined {
+    const publications = [...(this.room.remoteParticipants.get(identity)?.trackPublications.values() ?? [])];
+    return publications.find((publication) => publication.kind === kind)?.track;
+  }
+}
+
+const livekitKit = { LiveKitRoom, Track, VideoQuality, rooms: {} as Record<string, LiveKitRoom> };
+declare global {
+  var livekit: typeof livekitKit;
+}
+globalThis.livekit = livekitKit;

@@ -1,0 +1,132 @@
+// Data of LiveKit clients on fake media: packets between them, and messages with other peers.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { DataPacket, RpcRequest, UserPacket } from '@livekit/protocol';
+import { pino } from 'pino';
+import type { Log } from '../../../node/common/log.ts';
+import { DataChannels, type RelayedPacket } from '../../../node/livekit/data-channels.ts';
+import type { MessageChannelListener } from '../../../node/rooms/interfaces.ts';
+import { connectPeer, makeRoom, type TestConnection } from '../../kit/fakes/rooms.ts';
+import { ByteFuzzer } from '../../kit/fuzzer.ts';
+import { silentLog } from '../../kit/silent-log.ts';
+
+/** Two LiveKit clients, ada and bob, and a peer `own` with the client library. */
+async function start(t: TestContext, log: Log = silentLog()) {
+  const { rooms } = await makeRoom();
+  const sent: { to: string; label: string; packet: DataPacket }[] = [];
+  const open = async (peerId: string) => {
+    await rooms.addPeer('r', { type: 'webrtc', peerId });
+    const { peer, connection } = await connectPeer(rooms, 'r', peerId);
+    const { session } = peer;
+    const received = Promise.withResolvers<MessageChannelListener>();
+    t.mock.method(session.media.data, 'openMessageChannels', async (_: unknown, listener: MessageChannelListener) => {
+      received.resolve(listener);
+      return { send: (label: string, message: Buffer) => sent.push({ to: peerId, label, packet: DataPacket.fromBinary(message) }) > 0 };
+    });
+    const data = new DataChannels({
+      ...{ log, room: session, sid: `PA_${peerId}`, identity: `user ${peerId}` },
+      identityOf: (id) => `user ${id}`,
+      peerOf: (identity) => /^user (ada|bob)$/.exec(identity)?.[1],
+      getsPackets: (id) => id !== 'own',
+    });
+    await data.open();
+    Object.assign(connection, { relayed: (packet: object) => data.relayed(packet as RelayedPacket) });
+    return { data, peer, receive: (await received.promise).message };
+  };
+  const [ada, bob] = [await open('ada'), await open('bob')];
+  await rooms.addPeer('r', { type: 'webrtc', peerId: 'own' });
+  const own: TestConnection = (await connectPeer(rooms, 'r', 'own')).connection;
+  return { ada, bob, own, sent };
+}
+
+const user = (payload: Uint8Array, topic: string, destinationIdentities: string[] = []) =>
+  Buffer.from(
+    new DataPacket({ value: { case: 'user', value: new UserPacket({ payload, topic }) }, destinationIdentities, sequence: 4 }).toBinary(),
+  );
+
+test('a packet reaches other LiveKit clients unchanged with its sender, and other peers as a message', async (t) => {
+  const { ada, own, sent } = await start(t);
+  ada.receive('_reliable', user(Buffer.from('{"a":1}'), 'json'));
+  ada.receive('_lossy', user(Buffer.of(0xff, 0xfe), 'bytes'));
+  assert.deepEqual(
+    sent.map(({ to, label, packet }) => [to, label, packet.participantIdentity, packet.participantSid, packet.sequence]),
+    [
+      ['bob', '_reliable', 'user ada', 'PA_ada', 4],
+      ['bob', '_lossy', 'user ada', 'PA_ada', 4],
+    ],
+  );
+  assert.deepEqual(own.of('data'), [
+    { from: 'ada', label: 'json', payload: { a: 1 } },
+    { from: 'ada', label: 'bytes', payload: { base64: '//4=' } },
+  ]);
+});
+
+test('a packet for some participants reaches only these, and a packet that is no message only LiveKit clients', async (t) => {
+  const { ada, own, sent } = await start(t);
+  ada.receive('_reliable', user(Buffer.from('x'), 't', ['user unknown']));
+  ada.receive('_reliable', user(Buffer.from('x'), 't', ['user bob']));
+  const inMessage = new UserPacket({ payload: Buffer.from('x'), destinationIdentities: ['user unknown'] });
+  ada.receive('_reliable', Buffer.from(new DataPacket({ value: { case: 'user', value: inMessage } }).toBinary()));
+  ada.receive('_reliable', Buffer.from(new DataPacket({ value: { case: 'rpcRequest', value: { id: '1' } as never } }).toBinary()));
+  ada.receive('_other', user(Buffer.from('x'), 't'));
+  ada.receive('_reliable', Buffer.of(0xff));
+  ada.receive('_reliable', Buffer.alloc(64 * 1024 + 1));
+  assert.deepEqual(
+    sent.map(({ to, packet }) => [to, packet.value.case]),
+    [
+      ['bob', 'user'],
+      ['bob', 'rpcRequest'],
+    ],
+  );
+  assert.deepEqual(own.of('data'), []);
+});
+
+test('a message of another peer, and of the server, becomes a packet', async (t) => {
+  const { ada, sent } = await start(t);
+  ada.data.message({ from: 'own', label: 'l', payload: { b: 2 } });
+  ada.data.message({ from: null, label: 'l', payload: 'text' });
+  ada.data.message({ from: 'bob', label: 'l', payload: 'repeated' });
+  assert.deepEqual(
+    sent.map(({ packet: { participantIdentity, value } }) => [
+      participantIdentity,
+      value.case === 'user' && Buffer.from(value.value.payload).toString(),
+      value.case === 'user' && value.value.topic,
+    ]),
+    [
+      ['user own', '{"b":2}', 'l'],
+      ['', 'text', 'l'],
+    ],
+  );
+});
+
+test('a client without the permission sends no packets', async (t) => {
+  const { ada, own, sent } = await start(t);
+  ada.peer.rights.change({ data: false });
+  ada.receive('_reliable', user(Buffer.from('x'), 't'));
+  assert.deepEqual([sent, own.of('data')], [[], []]);
+});
+
+/** `npm run fuzz` sends 100,000. */
+test('mutated packets are relayed with their sender or dropped with one message', async (t) => {
+  const count = Number(process.env.FUZZ_PACKETS ?? 20_000) / 10;
+  const fuzzer = new ByteFuzzer(Number(process.env.FUZZ_SEED ?? 1));
+  const reasons = new Set<string>();
+  const log = pino({ level: 'debug', base: null }, { write: (line: string) => reasons.add(JSON.parse(line).reason ?? '') });
+  const { ada, own, sent } = await start(t, log);
+  const request = new RpcRequest({ id: '1', method: 'm', payload: 'p', version: 1 });
+  const samples = [
+    user(Buffer.from('{"a":1}'), 'json'),
+    user(Buffer.of(0xff, 0xfe), 'bytes', ['user bob']),
+    Buffer.from(
+      new DataPacket({ value: { case: 'rpcRequest', value: request }, destinationIdentities: ['user bob'], sequence: 5 }).toBinary(),
+    ),
+  ];
+  for (let index = 0; index < count; index += 1) ada.receive(fuzzer.below(2) === 0 ? '_reliable' : '_lossy', fuzzer.mutate(samples));
+  // Of many more, most exceed the budget of the peer.
+  const expected = Math.min(count, 2_000) / 20;
+  assert.ok(sent.length > expected && own.of('data').length > expected, `${sent.length} relayed`);
+  for (const { packet } of sent) assert.deepEqual([packet.participantIdentity, packet.participantSid], ['user ada', 'PA_ada']);
+  reasons.delete('The message is not a DataPacket');
+  reasons.delete('This peer exceeds its data rate limit');
+  assert.deepEqual([...reasons], []);
+});

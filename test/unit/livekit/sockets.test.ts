@@ -1,0 +1,202 @@
+// Websockets of LiveKit clients on fake media: joins, updates, resumes, and what ends a session.
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { type TestContext, test } from 'node:test';
+import {
+  AddTrackRequest,
+  DisconnectReason,
+  LeaveRequest_Action,
+  ParticipantInfo_State,
+  Ping,
+  RequestResponse_Reason,
+  SessionDescription,
+  UpdateParticipantMetadata,
+} from '@livekit/protocol';
+import { WebSocket } from 'ws';
+import { TokenBucket } from '../../../node/common/token-bucket.ts';
+import { livekitLimits } from '../../../node/livekit/limits.ts';
+import { LiveKitSockets, type LiveKitSocketsOptions } from '../../../node/livekit/sockets.ts';
+import { AccessAdmission } from '../../../node/rooms/access-admission.ts';
+import { AccessTokens } from '../../../node/rooms/tokens/access-tokens.ts';
+import { accessKey, signAccessToken } from '../../kit/access-tokens.ts';
+import { eventually } from '../../kit/eventually.ts';
+import { connectPeer } from '../../kit/fakes/rooms.ts';
+import { makeLiveKitRooms } from '../../kit/livekit/livekit-rooms.ts';
+import { LiveKitSocket } from '../../kit/livekit/livekit-socket.ts';
+import { listen } from '../../kit/network/listen.ts';
+import { silentLog } from '../../kit/silent-log.ts';
+
+async function start(t: TestContext, options: Partial<LiveKitSocketsOptions> = {}) {
+  const { rooms } = await makeLiveKitRooms(t);
+  const sockets = new LiveKitSockets({
+    log: silentLog(),
+    limits: livekitLimits,
+    access: new AccessAdmission({
+      rooms,
+      tokens: new AccessTokens({ keys: () => [accessKey], maxTtl: () => 86_400_000 }),
+      openRoom: async (given) => void (await rooms.createRoom(given)),
+      discovering: () => false,
+    }),
+    forward: () => false,
+    workOf: () => new TokenBucket(() => null, 1),
+    iceServers: () => [{ urls: ['turn:turn.example.com'], username: 'u', credential: 'c' }],
+    findPeer: (roomId, peerId) => rooms.findPeer(roomId, peerId),
+    checkOrigin: () => 'any',
+    address: () => 'node.example.com',
+    rateLimit: () => 50,
+    resumeWindow: () => 10_000,
+    ...options,
+  });
+  const server = createServer();
+  server.on('upgrade', (request, socket, head) => sockets.handleUpgrade(request, socket, head));
+  const url = `http://127.0.0.1:${await listen(t, server)}`;
+  t.after(async () => {
+    rooms.close('test');
+    await sockets.close();
+  });
+  const open = async (identity: string, query: Record<string, string> = {}, claims: Record<string, unknown> = {}) =>
+    LiveKitSocket.open(url, await signAccessToken({ identity, claims }), query);
+  const join = async (identity: string, claims: Record<string, unknown> = {}) => {
+    const socket = await open(identity, {}, claims);
+    return Object.assign(socket, { joined: await socket.waitFor('join') });
+  };
+  const peer = (peerId: string) => rooms.room('room').peers.get(peerId);
+  return { rooms, sockets, url, open, join, peer };
+}
+
+test('a client that joins gets the room, itself and the others, and an offer of data channels', async (t) => {
+  const { rooms, join } = await start(t);
+  await rooms.addPeer('room', { type: 'webrtc', peerId: 'own', metadata: { name: 'Own', seat: 3 } });
+  await connectPeer(rooms, 'room', 'own');
+  const { joined } = await join('ada@example.com', { name: 'Ada', attributes: { role: 'host' } });
+  const { room, participant, otherParticipants, iceServers, subscriberPrimary } = joined;
+  assert.deepEqual([room?.name, room?.metadata, subscriberPrimary], ['room', '{"topic":"tests"}', true]);
+  assert.deepEqual([participant?.identity, participant?.name, participant?.attributes], ['ada@example.com', 'Ada', { role: 'host' }]);
+  assert.equal(participant?.permission?.canPublish, true);
+  assert.deepEqual(
+    otherParticipants.map(({ identity, name, metadata }) => [identity, name, metadata]),
+    [['own', 'Own', '{"seat":3}']],
+  );
+  assert.deepEqual([iceServers[0]?.urls, iceServers[0]?.username], [['turn:turn.example.com'], 'u']);
+});
+
+test('a client is offered data channels, and notified of a publisher and its end', async (t) => {
+  const { join, rooms } = await start(t);
+  const ada = await join('ada');
+  const first = await ada.waitFor('offer');
+  assert.match(first.sdp, /^m=application .*$/m);
+  assert.doesNotMatch(first.sdp, /^m=(?:audio|video)/m);
+  await rooms.addPeer('room', { type: 'webrtc', peerId: 'own' });
+  const { peer, send } = await connectPeer(rooms, 'room', 'own');
+  await ada.waitFor('update', ({ participants }) => participants[0]?.identity === 'own');
+  await peer.session.publications.publish({ transportId: send, kind: 'audio', rtpParameters: {}, paused: true });
+  const update = await ada.waitFor('update', ({ participants }) => participants[0]?.tracks.length === 1);
+  assert.deepEqual([update.participants[0]?.tracks[0]?.muted, update.participants[0]?.isPublisher], [true, true]);
+  peer.disconnect();
+  const left = await ada.waitFor('update', ({ participants }) => participants[0]?.state === ParticipantInfo_State.DISCONNECTED);
+  assert.equal(left.participants[0]?.identity, 'own');
+});
+
+test('a track is announced with a SID, and pings are answered', async (t) => {
+  const { join } = await start(t);
+  const ada = await join('ada');
+  ada.send({ case: 'addTrack', value: new AddTrackRequest({ cid: 'c', name: 'n', type: 1, source: 1, width: 640, height: 360 }) });
+  const { cid, track } = await ada.waitFor('trackPublished');
+  assert.deepEqual([cid, track?.sid.slice(0, 3), track?.width], ['c', 'TR_', 640]);
+  ada.send({ case: 'pingReq', value: new Ping({ timestamp: 7n }) });
+  assert.equal((await ada.waitFor('pongResp')).lastPingTimestamp, 7n);
+});
+
+test('a client changes its metadata and attributes, except those of its token', async (t) => {
+  const { join, peer } = await start(t);
+  const ada = await join('ada', { attributes: { role: 'host' } });
+  const update = (fields: ConstructorParameters<typeof UpdateParticipantMetadata>[0]) =>
+    ada.send({ case: 'updateMetadata', value: new UpdateParticipantMetadata(fields) });
+  update({ name: 'Ada', metadata: '{"seat":1}', attributes: { hand: 'up' }, requestId: 1 });
+  const changed = await ada.waitFor('update', ({ participants }) => participants[0]?.name === 'Ada');
+  assert.deepEqual([changed.participants[0]?.metadata, changed.participants[0]?.attributes], ['{"seat":1}', { role: 'host', hand: 'up' }]);
+  assert.equal((await ada.waitFor('requestResponse')).reason, RequestResponse_Reason.OK);
+  assert.deepEqual(peer('ada').profile.metadata, { seat: 1, name: 'Ada' });
+  update({ name: 'Ada', attributes: { role: 'guest' }, requestId: 2 });
+  assert.equal((await ada.waitFor('requestResponse')).reason, RequestResponse_Reason.NOT_ALLOWED);
+});
+
+test('the newest connection of an identity wins, and the server removes a peer', async (t) => {
+  const { rooms, join } = await start(t);
+  const first = await join('ada');
+  const second = await join('ada');
+  const { reason, action } = await first.waitFor('leave');
+  assert.deepEqual([reason, action], [DisconnectReason.DUPLICATE_IDENTITY, LeaveRequest_Action.DISCONNECT]);
+  assert.equal((await first.closed).code, 4409);
+  rooms.room('room').peers.delete('ada');
+  assert.equal((await second.waitFor('leave')).reason, DisconnectReason.PARTICIPANT_REMOVED);
+  assert.equal((await second.closed).code, 1000);
+});
+
+test('a client resumes its session with another socket, gets what it missed, and ICE restarts', async (t) => {
+  const { open, join, peer, rooms } = await start(t);
+  const first = await join('ada');
+  const bob = await join('bob');
+  await first.waitFor('update', ({ participants }) => participants[0]?.identity === 'bob');
+  const sid = first.joined.participant?.sid ?? '';
+  first.webSocket.terminate();
+  await first.closed;
+  bob.send({ case: 'leave', value: {} });
+  await bob.closed;
+  await eventually('bob is disconnected', () => !peer('bob').connected);
+  const resumed = await open('ada', { reconnect: '1', sid });
+  await resumed.waitFor('reconnect');
+  const left = await resumed.waitFor('update', ({ participants }) => participants.some(({ identity }) => identity === 'bob'));
+  assert.equal(left.participants[0]?.state, ParticipantInfo_State.DISCONNECTED);
+  assert.match((await resumed.waitFor('offer')).sdp, /^a=ice-ufrag:second$/m);
+  assert.ok(rooms.room('room').peers.get('ada').connected);
+});
+
+test('a session that the node does not have is not resumed: the client joins again', async (t) => {
+  const { open, join } = await start(t);
+  await join('ada');
+  const other = await open('ada', { reconnect: '1', sid: 'PA_other' });
+  assert.equal((await other.waitFor('leave')).action, LeaveRequest_Action.RECONNECT);
+  assert.equal((await other.closed).code, 1001);
+});
+
+test('a socket is closed for invalid messages, and for too many', async (t) => {
+  const { join } = await start(t, { rateLimit: () => 5 });
+  const [ada, bob] = [await join('ada'), await join('bob')];
+  ada.webSocket.send(Buffer.from([0xff]));
+  assert.equal((await ada.closed).code, 4400);
+  for (let index = 0; index < 30; index += 1) bob.send({ case: 'pingReq', value: new Ping() });
+  assert.equal((await bob.closed).code, 4429);
+});
+
+test('an offer that is no SDP ends the session, and the client joins again', async (t) => {
+  const { join, peer } = await start(t);
+  const ada = await join('ada');
+  ada.send({ case: 'offer', value: new SessionDescription({ type: 'offer', sdp: 'no SDP', id: 1 }) });
+  assert.equal((await ada.waitFor('leave')).action, LeaveRequest_Action.RECONNECT);
+  await ada.closed;
+  assert.equal(peer('ada').connected, false);
+});
+
+test('a token for a room that does not exist ends with a leave, an invalid one with 401', async (t) => {
+  const { url } = await start(t);
+  const socket = await LiveKitSocket.open(url, await signAccessToken({ room: 'other' }));
+  assert.equal((await socket.waitFor('leave')).reason, DisconnectReason.JOIN_FAILURE);
+  const rejected = new WebSocket(`${url.replace('http', 'ws')}/rtc?access_token=x`);
+  const status = await new Promise((resolve) => {
+    rejected.on('error', () => {});
+    rejected.on('unexpected-response', (_request, response) => resolve(response.statusCode));
+  });
+  assert.equal(status, 401);
+});
+
+test('permissions that change are sent to the client, and the end of the node lets it join elsewhere', async (t) => {
+  const { join, peer, sockets } = await start(t);
+  const ada = await join('ada');
+  peer('ada').rights.change({ publish: [] });
+  const { participants } = await ada.waitFor('update', (update) => update.participants[0]?.permission?.canPublish === false);
+  assert.equal(participants[0]?.identity, 'ada');
+  const closing = sockets.close();
+  assert.equal((await ada.waitFor('leave')).action, LeaveRequest_Action.RECONNECT);
+  await closing;
+});
