@@ -1,5 +1,5 @@
-// `npm run fuzz [-- PACKETS [SEED]]`: sends mutated packets of each protocol (a million by default) to a node with a healthy room, and parses a
-// tenth as many mutated SDP offers.
+// `npm run fuzz [-- PACKETS [SEED]]`: sends mutated packets of each protocol (a million by default) to a node with a healthy room, and a tenth
+// as many mutated SDP offers and messages of LiveKit clients to the code that reads them.
 
 import { join } from 'node:path';
 
@@ -17,7 +17,12 @@ try {
   }
   await ensureDependencies();
   const worker = await ensureWorker();
-  const files = ['hostile/mutated-packets.test.ts', 'unit/sdp/mutated-offers.test.ts'].map((file) => join(root, 'test', file));
+  const files = [
+    'hostile/mutated-packets.test.ts',
+    'unit/sdp/mutated-offers.test.ts',
+    'unit/livekit/mutated-messages.test.ts',
+    'unit/livekit/data-channels.test.ts',
+  ].map((file) => join(root, 'test', file));
   const args = ['--test', '--test-reporter=spec', '--test-concurrency=1', ...files];
   const env = { ...childEnvironment(worker), FUZZ_PACKETS: packets, FUZZ_SEED: seed };
   // If interrupted, the tests do not stop the node that they attack.

@@ -9,7 +9,11 @@ const maxLayers = 8;
 /** As many tracks as a room may have for one client. */
 const maxSids = 4_096;
 
-const sid = z.string().max(64);
+/** Messages about a track contain it. */
+const sid = z
+  .string()
+  .max(64)
+  .regex(/^[\x21-\x7e]*$/);
 const sids = z.array(sid).max(maxSids);
 const name = z.string().max(256);
 const size = z.int().min(0).max(16_384);

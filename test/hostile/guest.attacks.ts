@@ -42,6 +42,13 @@ export const attacks = {
     bound: 'no SCTP without the permission `data`, and only on request',
     outcome: 'Its transports have no SCTP, regardless of its request.',
   },
+  livekit: {
+    attack:
+      'A guest with a LiveKit client sends invalid, large and too many messages, and offers that are no SDP, and joins again each time',
+    bound:
+      '256 KiB per message; `SVC_RATE_LIMIT_SOCKET` messages per second, a message counts once more for each 16 KiB; a join costs 10 of the 50 units per second and peer, an offer 5',
+    outcome: 'Its socket is closed each time (4400, 4413, 4429, 1011), and its joins wait for each other; others are unaffected.',
+  },
   componentOptions: {
     attack: 'A guest reads file names, phone numbers and storage from the components of the room',
     bound: 'peers see id, type, state and tracks',

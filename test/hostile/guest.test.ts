@@ -2,10 +2,16 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { SignalRequest } from '@livekit/protocol';
 import type { Environment } from '../../node/env.ts';
+import { accessKeysText, signAccessToken } from '../kit/access-tokens.ts';
 import { eventually } from '../kit/eventually.ts';
 import { scrape } from '../kit/fakes/metrics.ts';
+import { ByteFuzzer } from '../kit/fuzzer.ts';
+import { LiveKitSocket } from '../kit/livekit/livekit-socket.ts';
 import { makeTone } from '../kit/media/media-files.ts';
+import { mutateSdp } from '../kit/media/mutated-sdp.ts';
+import { offers } from '../kit/media/sdp-offers.ts';
 import { freePort } from '../kit/network/free-ports.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { reject, startReceiver } from '../kit/network/webhook-receiver.ts';
@@ -304,5 +310,32 @@ attack(attacks.componentOptions, async (t) => {
   const [component = {}] = (after.welcome.data?.components ?? assert.fail()) as Record<string, unknown>[];
   assert.deepEqual(Object.keys(component).sort(), ['id', 'state', 'tracks', 'type']);
   for (const socket of [before, after]) assert.doesNotMatch(JSON.stringify(socket.frames), /secret-name|key-of-owner/);
+  await healthStats();
+});
+
+attack(attacks.livekit, async (t) => {
+  const { node, api, healthStats } = await arrange(t, { SVC_LIVEKIT_ENABLED: 'true', SVC_ACCESS_KEYS: accessKeysText });
+  const token = await signAccessToken({ room: 'evil', identity: 'guest' });
+  const fuzzer = new ByteFuzzer(1);
+  const offer = (sdp: string) =>
+    Buffer.from(new SignalRequest({ message: { case: 'offer', value: { type: 'offer', sdp } as never } }).toBinary());
+  const ping = Buffer.from(new SignalRequest({ message: { case: 'ping', value: 1n } }).toBinary());
+  const floods: (() => Buffer[])[] = [
+    () => [Buffer.from([0xff])],
+    () => [Buffer.alloc(256 * 1024 + 1)],
+    () => Array(2_000).fill(ping),
+    () => [offer('no SDP')],
+    () => Array.from({ length: 200 }, () => offer(mutateSdp(fuzzer, Object.values(offers)))),
+  ];
+  const codes = new Set<number>();
+  for (let round = 0; round < 25; round += 1) {
+    const socket = await LiveKitSocket.open(node.url, token);
+    await socket.waitFor('join');
+    for (const frame of floods[round % floods.length]?.() ?? []) socket.webSocket.send(frame);
+    codes.add((await socket.closed).code);
+  }
+  assert.deepEqual([...codes].sort(), [1011, 4400, 4413, 4429]);
+  const { peer } = (await api.get('/room/evil/peer/guest')).body.data;
+  assert.deepEqual([peer.id, peer.tracks], ['guest', []]);
   await healthStats();
 });

@@ -1,7 +1,14 @@
 // Requests of LiveKit clients: frames of their protocol, valid, invalid and mutated.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AddTrackRequest, SessionDescription, SignalRequest, UpdateParticipantMetadata, UpdateTrackSettings } from '@livekit/protocol';
+import {
+  AddTrackRequest,
+  MuteTrackRequest,
+  SessionDescription,
+  SignalRequest,
+  UpdateParticipantMetadata,
+  UpdateTrackSettings,
+} from '@livekit/protocol';
 import { readRequest } from '../../../node/livekit/requests.ts';
 
 type Message = NonNullable<ConstructorParameters<typeof SignalRequest>[0]>['message'];
@@ -42,6 +49,7 @@ test('the fields of a request are read, and cases that the server does not need 
 for (const [name, message, expected] of [
   ['a track of another type', { case: 'addTrack', value: new AddTrackRequest({ cid: 'c', type: 2 }) }, /^addTrack: .*type/],
   ['a track without a cid', { case: 'addTrack', value: new AddTrackRequest({}) }, /^addTrack: .*cid/],
+  ['a SID with a line break', { case: 'mute', value: new MuteTrackRequest({ sid: 'TR_\na' }) }, /^mute: .*sid/],
   ['a long name', { case: 'addTrack', value: new AddTrackRequest({ cid: 'c', name: 'x'.repeat(257) }) }, /^addTrack: .*name/],
   [
     'too many tracks',

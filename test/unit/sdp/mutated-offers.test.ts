@@ -14,6 +14,7 @@ import { parseIceFragment } from '../../../node/sdp/ice-fragment.ts';
 import { parseOffer } from '../../../node/sdp/offer.ts';
 import { producerParameters } from '../../../node/sdp/producer-parameters.ts';
 import { ByteFuzzer } from '../../kit/fuzzer.ts';
+import { mutateSdp } from '../../kit/media/mutated-sdp.ts';
 import { offers } from '../../kit/media/sdp-offers.ts';
 
 /** A tenth of the packets of the other protocols. */
@@ -38,7 +39,7 @@ test('mutated offers are accepted with valid parameters or rejected with one mes
   let accepted = 0;
   const messages = new Set<string>();
   for (let index = 0; index < count; index += 1) {
-    const text = mutate(fuzzer, texts);
+    const text = mutateSdp(fuzzer, texts);
     try {
       accept(text);
       accepted += 1;
@@ -70,20 +71,4 @@ function accept(text: string): void {
     offer.sections.map(({ mid }) => mid),
   );
   parseIceFragment(`a=ice-ufrag:${offer.ice.usernameFragment}\r\na=ice-pwd:${offer.ice.password}\r\n`);
-}
-
-/** Half of the offers with other bytes, half with lines removed, repeated, moved or of another offer. */
-function mutate(fuzzer: ByteFuzzer, texts: readonly string[]): string {
-  if (fuzzer.below(2) === 0) return fuzzer.mutate(texts.map((text) => Buffer.from(text))).toString('utf8');
-  const lines = (texts[fuzzer.below(texts.length)] ?? '').split('\r\n');
-  for (let changes = 1 + fuzzer.below(3); changes > 0; changes -= 1) {
-    const at = fuzzer.below(lines.length);
-    const other = (texts[fuzzer.below(texts.length)] ?? '').split('\r\n');
-    const change = fuzzer.below(4);
-    if (change === 0) lines.splice(at, 1);
-    else if (change === 1) lines.splice(fuzzer.below(lines.length), 0, lines[at] ?? '');
-    else if (change === 2) lines.splice(at, 1, other[fuzzer.below(other.length)] ?? '');
-    else lines[at] = (lines[at] ?? '').replace(/\d+/, String([0, 1, 127, 256, 65_536, 4_294_967_296][fuzzer.below(6)]));
-  }
-  return lines.join('\r\n');
 }
