@@ -36,6 +36,7 @@ export type RelayedPacket = { label: string; bytes: Buffer };
 export class DataChannels {
   readonly #options: DataChannelsOptions;
   #channels: MessageChannels | undefined;
+  #lastSequence = 0;
 
   constructor(options: DataChannelsOptions) {
     this.#options = options;
@@ -45,6 +46,11 @@ export class DataChannels {
   async open(): Promise<void> {
     const listener = { message: (label: string, message: Buffer) => this.#received(label, message) };
     this.#channels = await this.#options.room.media.data.openMessageChannels(channels, listener);
+  }
+
+  /** Of the reliable packets of the client; 0 before the first one. After a resume the client repeats those after it. */
+  get lastSequence(): number {
+    return this.#lastSequence;
   }
 
   /** A packet of another LiveKit client. */
@@ -76,6 +82,7 @@ export class DataChannels {
   #relay(label: string, message: Buffer): void {
     const { room, sid: participantSid, identity: participantIdentity, peerOf } = this.#options;
     const packet = parse(message);
+    if (label === reliable && this.#isRepeated(packet)) return;
     const { value } = packet;
     // Clients name the receivers of a message in its packet, or in the message itself.
     const names = [...packet.destinationIdentities, ...(value.case === 'user' ? value.value.destinationIdentities : [])];
@@ -85,6 +92,14 @@ export class DataChannels {
     const relayed: RelayedPacket = { label, bytes: Buffer.from(packet.toBinary()) };
     const data = value.case === 'user' ? { label: value.value.topic ?? '', payload: payloadOf(value.value.payload) } : undefined;
     room.relay({ message: relayed, bytes: relayed.bytes.length, to, data });
+  }
+
+  /** A client that resumes does not know which of its packets arrived. Older clients do not number them. */
+  #isRepeated({ sequence }: DataPacket): boolean {
+    if (sequence === 0) return false;
+    const repeated = sequence <= this.#lastSequence;
+    if (!repeated) this.#lastSequence = sequence;
+    return repeated;
   }
 }
 

@@ -85,7 +85,8 @@ export class LiveKitSession implements PeerConnection {
   async resume(socket: BinarySocket): Promise<void> {
     this.#attach(socket);
     const iceServers = iceServersOf(this.#options.iceServers());
-    this.#send({ case: 'reconnect', value: new ReconnectResponse({ iceServers, serverInfo: serverInfo() }) });
+    const lastMessageSeq = this.#media?.data.lastSequence ?? 0;
+    this.#send({ case: 'reconnect', value: new ReconnectResponse({ iceServers, serverInfo: serverInfo(), lastMessageSeq }) });
     for (const message of this.#view.missed()) this.#send(message);
     await this.#media?.subscriber.restart();
   }

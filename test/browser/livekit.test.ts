@@ -141,14 +141,22 @@ test('a client subscribes manually, follows a track that is published again, res
   await subscribe();
   await bob.sees(ada, blue);
 
+  const send = (text: string) =>
+    ada.page.evaluate(async (data) => {
+      await livekit.rooms.main?.room.localParticipant.publishData(new TextEncoder().encode(data), { reliable: true, topic: 'order' });
+    }, text);
+  await send('before');
   for (const scenario of ['signal-reconnect', 'full-reconnect'] as const) {
     const before = (await ada.notes('connected')).length;
     await ada.page.evaluate((which) => livekit.rooms.main?.room.simulateScenario(which), scenario);
+    // The client sends it once it has resumed.
+    if (scenario === 'signal-reconnect') await send('meanwhile');
     await eventuallyIn(
       ada.page,
       (count) => (livekit.rooms.main?.notes.filter(({ name }) => name === 'connected').length ?? 0) > count,
       before,
     );
+    if (scenario === 'signal-reconnect') await bob.waitForNote('data', ['ada', 'order', 'meanwhile']);
     await subscribe();
     await bob.sees(ada, blue);
   }

@@ -39,10 +39,13 @@ async function start(t: TestContext, log: Log = silentLog()) {
   return { ada, bob, own, sent };
 }
 
-const user = (payload: Uint8Array, topic: string, destinationIdentities: string[] = []) =>
-  Buffer.from(
-    new DataPacket({ value: { case: 'user', value: new UserPacket({ payload, topic }) }, destinationIdentities, sequence: 4 }).toBinary(),
-  );
+const packetOf = (init: ConstructorParameters<typeof DataPacket>[0]) => Buffer.from(new DataPacket(init).toBinary());
+const message = (payload: Uint8Array, topic: string) => ({ case: 'user' as const, value: new UserPacket({ payload, topic }) });
+let sequence = 0;
+const user = (payload: Uint8Array, topic: string, destinationIdentities: string[] = []) => {
+  sequence += 1;
+  return packetOf({ value: message(payload, topic), destinationIdentities, sequence });
+};
 
 test('a packet reaches other LiveKit clients unchanged with its sender, and other peers as a message', async (t) => {
   const { ada, own, sent } = await start(t);
@@ -51,8 +54,8 @@ test('a packet reaches other LiveKit clients unchanged with its sender, and othe
   assert.deepEqual(
     sent.map(({ to, label, packet }) => [to, label, packet.participantIdentity, packet.participantSid, packet.sequence]),
     [
-      ['bob', '_reliable', 'user ada', 'PA_ada', 4],
-      ['bob', '_lossy', 'user ada', 'PA_ada', 4],
+      ['bob', '_reliable', 'user ada', 'PA_ada', sequence - 1],
+      ['bob', '_lossy', 'user ada', 'PA_ada', sequence],
     ],
   );
   assert.deepEqual(own.of('data'), [
@@ -61,13 +64,29 @@ test('a packet reaches other LiveKit clients unchanged with its sender, and othe
   ]);
 });
 
+test('reliable packets that a client repeats after a resume are relayed once', async (t) => {
+  const { ada, own, sent } = await start(t);
+  assert.equal(ada.data.lastSequence, 0);
+  const packets = ['1', '2', '3'].map((text) => user(Buffer.from(text), 't'));
+  for (const index of [0, 1, 0, 1, 2]) ada.receive('_reliable', packets[index] as Buffer);
+  assert.equal(ada.data.lastSequence, sequence);
+  assert.deepEqual(
+    own.of('data').map(({ payload }) => payload),
+    [1, 2, 3],
+  );
+  assert.equal(sent.length, 3);
+  // Lossy packets have numbers of another series.
+  ada.receive('_lossy', packets[0] as Buffer);
+  assert.equal(sent.length, 4);
+});
+
 test('a packet for some participants reaches only these, and a packet that is no message only LiveKit clients', async (t) => {
   const { ada, own, sent } = await start(t);
   ada.receive('_reliable', user(Buffer.from('x'), 't', ['user unknown']));
   ada.receive('_reliable', user(Buffer.from('x'), 't', ['user bob']));
   const inMessage = new UserPacket({ payload: Buffer.from('x'), destinationIdentities: ['user unknown'] });
-  ada.receive('_reliable', Buffer.from(new DataPacket({ value: { case: 'user', value: inMessage } }).toBinary()));
-  ada.receive('_reliable', Buffer.from(new DataPacket({ value: { case: 'rpcRequest', value: { id: '1' } as never } }).toBinary()));
+  ada.receive('_reliable', packetOf({ value: { case: 'user', value: inMessage } }));
+  ada.receive('_reliable', packetOf({ value: { case: 'rpcRequest', value: { id: '1' } as never } }));
   ada.receive('_other', user(Buffer.from('x'), 't'));
   ada.receive('_reliable', Buffer.of(0xff));
   ada.receive('_reliable', Buffer.alloc(64 * 1024 + 1));
@@ -114,12 +133,11 @@ test('mutated packets are relayed with their sender or dropped with one message'
   const log = pino({ level: 'debug', base: null }, { write: (line: string) => reasons.add(JSON.parse(line).reason ?? '') });
   const { ada, own, sent } = await start(t, log);
   const request = new RpcRequest({ id: '1', method: 'm', payload: 'p', version: 1 });
+  // Without numbers, of which the largest would make all others repeated.
   const samples = [
-    user(Buffer.from('{"a":1}'), 'json'),
-    user(Buffer.of(0xff, 0xfe), 'bytes', ['user bob']),
-    Buffer.from(
-      new DataPacket({ value: { case: 'rpcRequest', value: request }, destinationIdentities: ['user bob'], sequence: 5 }).toBinary(),
-    ),
+    packetOf({ value: message(Buffer.from('{"a":1}'), 'json') }),
+    packetOf({ value: message(Buffer.of(0xff, 0xfe), 'bytes'), destinationIdentities: ['user bob'] }),
+    packetOf({ value: { case: 'rpcRequest', value: request }, destinationIdentities: ['user bob'] }),
   ];
   for (let index = 0; index < count; index += 1) ada.receive(fuzzer.below(2) === 0 ? '_reliable' : '_lossy', fuzzer.mutate(samples));
   // Of many more, most exceed the budget of the peer.
