@@ -41,6 +41,8 @@ export class Publisher {
   readonly #sessionId = randomBytes(8).readBigUInt64BE() >> 1n;
   /** By cid, which the client chooses. */
   readonly #announced = new Map<string, Announced>();
+  /** Tracks that a peer has received. */
+  readonly #received = new Set<string>();
   /** By mid. */
   readonly #sections = new Map<string, Sent>();
   #transport: TransportOptions;
@@ -97,8 +99,16 @@ export class Publisher {
     await publications.setPaused(track.id, muted);
   }
 
+  /** @returns true if no peer received the track before */
+  received(trackId: string): boolean {
+    const isFirst = !this.#received.has(trackId);
+    this.#received.add(trackId);
+    return isFirst;
+  }
+
   /** The server removed a track. */
   removed(trackId: string): void {
+    this.#received.delete(trackId);
     for (const section of this.#sections.values()) if (section.trackId === trackId) section.trackId = undefined;
   }
 
@@ -165,6 +175,7 @@ export class Publisher {
     const { publications } = this.#options.room;
     const { trackId } = section;
     section.trackId = undefined;
+    this.#received.delete(trackId ?? '');
     if (trackId !== undefined && [...publications.tracks].some(({ id }) => id === trackId)) publications.removeTrack(trackId, 'publisher');
   }
 }

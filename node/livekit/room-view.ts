@@ -6,6 +6,7 @@ import {
   RoomUpdate,
   SubscriptionError,
   SubscriptionResponse,
+  TrackSubscribed,
   TrackUnpublishedResponse,
 } from '@livekit/protocol';
 import type { Metadata } from '../../api/json.ts';
@@ -174,6 +175,10 @@ export class RoomView {
 
 export function unsupportedMessage(sid: string): Message {
   return { case: 'subscriptionResponse', value: new SubscriptionResponse({ trackSid: sid, err: SubscriptionError.SE_CODEC_UNSUPPORTED }) };
+}
+
+export function trackReceivedMessage(sid: string): Message {
+  return { case: 'trackSubscribed', value: new TrackSubscribed({ trackSid: sid }) };
 }
 
 export function unpublishedMessage(sid: string): Message {

@@ -13,11 +13,12 @@ import type { RoomSession } from '../rooms/peers/room-session.ts';
 import type { BinaryListener, BinarySocket } from '../websocket/binary-acceptor.ts';
 import { DataChannels, type RelayedPacket } from './data-channels.ts';
 import { costOf, type HandlerContext, handleRequest, isResponse } from './handlers.ts';
+import { trackSid } from './ids.ts';
 import { encode, iceServersOf, type LeaveCause, leaveMessage, type Message, serverInfo } from './messages.ts';
 import { createPublisherTransport, Publisher } from './publisher.ts';
 import { RequestQueue, type RequestQueueLimits, type RequestQueueOptions } from './request-queue.ts';
 import { type Request, readRequest } from './requests.ts';
-import { RoomView, unpublishedMessage, unsupportedMessage } from './room-view.ts';
+import { RoomView, trackReceivedMessage, unpublishedMessage, unsupportedMessage } from './room-view.ts';
 import { Subscriber } from './subscriber.ts';
 
 export type SessionLimits = RequestQueueLimits & { readonly pongTimeout: number; readonly minPongTimeout: number };
@@ -111,6 +112,11 @@ export class LiveKitSession implements PeerConnection {
 
   relayed(packet: object): void {
     this.#media?.data.relayed(packet as RelayedPacket);
+  }
+
+  /** Agents wait for it before they speak. */
+  trackReceived(trackId: string): void {
+    if (this.#media?.publisher.received(trackId)) this.#send(trackReceivedMessage(trackSid(trackId)));
   }
 
   pongTimeoutChanged(): void {

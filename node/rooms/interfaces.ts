@@ -256,6 +256,8 @@ export interface PeerConnection {
   readonly dataInNode?: boolean;
   /** A message of another peer whose connection has the same protocol. */
   relayed?: ((message: object) => void) | undefined;
+  /** Another peer receives a track of this one; also called for each further one. */
+  trackReceived?: ((trackId: string) => void) | undefined;
   /** The media transport of the peer changed. Only for connections without a socket. */
   transportChanged?: ((state: TransportState) => void) | undefined;
   close(reason: CloseReason): void;

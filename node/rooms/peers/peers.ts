@@ -18,7 +18,7 @@ export type PeersOptions = {
   /** Longest validity of an access token in milliseconds. */
   accessTokenMaxTtl: () => number;
   publishedByComponents: () => Iterable<Track>;
-  context: Omit<PeerContext, 'forget' | 'publishedFor'>;
+  context: Omit<PeerContext, 'forget' | 'publishedFor' | 'received'>;
 };
 /** Maximum number of identities of a room whose tokens are revoked. */
 const maxRevoked = 10_000;
@@ -127,6 +127,7 @@ export class Peers {
     const peer = new Peer(init, {
       ...context,
       publishedFor: (peerId) => this.#publishedFor(peerId),
+      received: (track) => this.#received(track),
       forget: (peerId) => this.#peers.delete(peerId),
     });
     if (options.admitted) peer.admission.admit();
@@ -184,6 +185,11 @@ export class Peers {
 
   #byExternalId(externalId: string): Peer | undefined {
     return [...this.#peers.values()].find((peer) => peer.externalId === externalId);
+  }
+
+  #received({ id, origin }: Track): void {
+    const publisher = 'peerId' in origin ? this.#peers.get(origin.peerId) : undefined;
+    if (publisher?.connected) publisher.session.trackReceived(id);
   }
 
   #publishedFor(peerId: string): { tracks: Track[]; dataTracks: DataTrack[] } {

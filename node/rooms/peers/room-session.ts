@@ -63,6 +63,7 @@ export class RoomSession {
       media: this.media,
       send: (event) => connection.send(event),
       published: () => room.publishedFor(peerId),
+      received: room.received,
       allowed: () => permissions().subscribe,
       dataAllowed: () => permissions().subscribe && permissions().data && !connection.dataInNode,
     });
@@ -121,6 +122,10 @@ export class RoomSession {
 
   relayed(message: object): void {
     this.#connection.relayed?.(message);
+  }
+
+  trackReceived(trackId: string): void {
+    this.#connection.trackReceived?.(trackId);
   }
 
   /** The response follows as an event. @throws ServiceError `forbidden`, `peer_not_found`, `too_large`, `too_many_requests` */

@@ -12,6 +12,8 @@ export type SubscriptionsOptions = {
   send: (event: PeerEvent) => void;
   /** Current tracks and data tracks of the other peers and the components of the room. */
   published: () => { tracks: Iterable<Track>; dataTracks: Iterable<DataTrack> };
+  /** The peer receives a track. */
+  received: (track: Track) => void;
   allowed: () => boolean;
   /** Data channels require both the permission to send and to receive. */
   dataAllowed: () => boolean;
@@ -29,7 +31,7 @@ export class Subscriptions {
   /** Tracks that the peer unsubscribed from; auto mode skips them. */
   readonly #declined = new Set<string>();
   /** Tracks announced or about to be, whose receiver is not ready yet. */
-  readonly #unready = new Set<string>();
+  readonly #unready = new Map<string, Track>();
   /** Number of pending requests to the media worker. */
   #pending = 0;
   /** Subscriptions to announce, together with those still pending at the worker. */
@@ -157,7 +159,7 @@ export class Subscriptions {
         const subscription = await media.subscribe(track.id, this.#rtpCapabilities ?? {});
         if (!this.#tracks.has(track.id)) return;
         const named = { ...track.origin, trackId: track.id };
-        if (subscription) this.#gather({ ...named, ...subscription });
+        if (subscription) this.#gather(track, { ...named, ...subscription });
         else send({ event: 'trackNotSupported', data: { ...named, encoding: track.encoding } });
       } finally {
         this.#pending -= 1;
@@ -166,8 +168,8 @@ export class Subscriptions {
     });
   }
 
-  #gather(subscription: NewSubscription): void {
-    this.#unready.add(subscription.trackId);
+  #gather(track: Track, subscription: NewSubscription): void {
+    this.#unready.set(track.id, track);
     this.#unannounced.push(subscription);
     this.#gathering ??= new Timer(gatherTime, () => this.#announce());
   }
@@ -182,7 +184,11 @@ export class Subscriptions {
   }
 
   async #resume(trackId: string): Promise<void> {
-    if (this.#unready.delete(trackId)) await this.#options.media.setSubscriptionPaused(trackId, false);
+    const track = this.#unready.get(trackId);
+    if (!track) return;
+    this.#unready.delete(trackId);
+    await this.#options.media.setSubscriptionPaused(trackId, false);
+    this.#options.received(track);
   }
 
   /** @returns true if the track was subscribed */

@@ -20,9 +20,10 @@ import { AccessAdmission } from '../../../node/rooms/access-admission.ts';
 import { AccessTokens } from '../../../node/rooms/tokens/access-tokens.ts';
 import { accessKey, signAccessToken } from '../../kit/access-tokens.ts';
 import { eventually } from '../../kit/eventually.ts';
-import { connectPeer } from '../../kit/fakes/rooms.ts';
+import { connectPeer, joinPeer } from '../../kit/fakes/rooms.ts';
 import { makeLiveKitRooms } from '../../kit/livekit/livekit-rooms.ts';
 import { LiveKitSocket } from '../../kit/livekit/livekit-socket.ts';
+import { offers } from '../../kit/media/sdp-offers.ts';
 import { listen } from '../../kit/network/listen.ts';
 import { silentLog } from '../../kit/silent-log.ts';
 
@@ -62,6 +63,15 @@ async function start(t: TestContext, options: Partial<LiveKitSocketsOptions> = {
   };
   const peer = (peerId: string) => rooms.room('room').peers.get(peerId);
   return { rooms, sockets, url, open, join, peer };
+}
+
+/** Publishes a video. @returns its SID */
+async function publishVideo(client: LiveKitSocket): Promise<string> {
+  client.send({ case: 'addTrack', value: new AddTrackRequest({ cid: 'c', type: 1, source: 1 }) });
+  const { track } = await client.waitFor('trackPublished');
+  client.send({ case: 'offer', value: new SessionDescription({ type: 'offer', sdp: offers.chromium, id: 1 }) });
+  await client.waitFor('answer');
+  return track?.sid ?? '';
 }
 
 test('a client that joins gets the room, itself and the others, and an offer of data channels', async (t) => {
@@ -105,6 +115,22 @@ test('a track is announced with a SID, and pings are answered', async (t) => {
   assert.deepEqual([cid, track?.sid.slice(0, 3), track?.width], ['c', 'TR_', 640]);
   ada.send({ case: 'pingReq', value: new Ping({ timestamp: 7n }) });
   assert.equal((await ada.waitFor('pongResp')).lastPingTimestamp, 7n);
+});
+
+test('a publisher is notified of the first peer that receives its track', async (t) => {
+  const { join, rooms } = await start(t);
+  const ada = await join('ada');
+  const sid = await publishVideo(ada);
+  for (const peerId of ['own', 'other']) {
+    const { peer, connection } = await joinPeer(rooms, 'room', peerId);
+    await eventually('the track is subscribed', () => connection.of('trackSubscribed').length === 1);
+    assert.deepEqual(ada.messages.filter((message) => message.case === 'trackSubscribed').length, peerId === 'own' ? 0 : 1);
+    await peer.session.subscriptions.ready(connection.of('trackSubscribed')[0]?.trackId ?? '');
+    if (peerId === 'own') assert.equal((await ada.waitFor('trackSubscribed')).trackSid, sid);
+  }
+  ada.send({ case: 'pingReq', value: new Ping() });
+  await ada.waitFor('pongResp');
+  assert.equal(ada.messages.filter((message) => message.case === 'trackSubscribed').length, 1);
 });
 
 test('a client changes its metadata and attributes, except those of its token', async (t) => {
