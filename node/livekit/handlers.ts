@@ -45,6 +45,13 @@ const handlers: Handlers = {
       else if (subscriptions.has(trackId)) subscriptions.unsubscribe(trackId);
     }
   },
+  subscriptionPermission: ({ peer, publisher, view }, { allParticipants, trackPermissions }) => {
+    const named = trackPermissions.map(({ participantIdentity, participantSid, allTracks, trackSids }) => {
+      const identity = participantIdentity || view.roster.identity(participantSid);
+      return [identity ?? '', allTracks ? 'all' : new Set(publisher.trackIds(trackSids))] as const;
+    });
+    peer.session.publications.setReceivers(allParticipants ? 'all' : new Map(named));
+  },
   trackSetting: async (context, { trackSids, ...setting }) => {
     for (const sid of trackSids) {
       const track = context.view.roster.track(context.view.roster.trackId(sid) ?? '');
@@ -73,7 +80,7 @@ const reasons: Partial<Record<ErrorCode, RequestResponse_Reason>> = {
   too_large: RequestResponse_Reason.LIMIT_EXCEEDED,
 };
 /** Cost in units (RequestQueue) of requests that are more expensive for the node or the media worker. */
-const costs: Partial<Record<RequestMethod, number>> = { offer: 5, addTrack: 1, updateMetadata: 5 };
+const costs: Partial<Record<RequestMethod, number>> = { offer: 5, addTrack: 1, updateMetadata: 5, subscriptionPermission: 5 };
 
 export function costOf({ method }: Request): number {
   return costs[method] ?? 0;

@@ -99,6 +99,13 @@ export class Publisher {
     await publications.setPaused(track.id, muted);
   }
 
+  /** Ids of announced and published tracks. */
+  trackIds(sids: readonly string[]): string[] {
+    const announced = [...this.#announced.values()].map(({ trackId }) => trackId);
+    const published = [...this.#options.room.publications.tracks].map(({ id }) => id);
+    return [...announced, ...published].filter((id) => sids.includes(trackSid(id)));
+  }
+
   /** @returns true if no peer received the track before */
   received(trackId: string): boolean {
     const isFirst = !this.#received.has(trackId);

@@ -8,6 +8,8 @@ import { renegotiationLimits } from '../sdp/description.ts';
 const maxLayers = 8;
 /** As many tracks as a room may have for one client. */
 const maxSids = 4_096;
+/** Participants that one message names. */
+const maxNamed = 1_000;
 
 /** Messages about a track contain it. */
 const sid = z
@@ -47,6 +49,10 @@ export const requestSchemas = {
     trackSids: sids,
     subscribe: z.boolean(),
     participantTracks: z.array(z.object({ trackSids: sids })).max(maxSids),
+  }),
+  subscriptionPermission: z.object({
+    allParticipants: z.boolean(),
+    trackPermissions: z.array(z.object({ participantSid: sid, participantIdentity: name, allTracks: z.boolean(), trackSids: sids })).max(maxNamed),
   }),
   trackSetting: z.object({ trackSids: sids, disabled: z.boolean(), quality: z.int().min(0).max(3), width: size, height: size }),
   updateMetadata: z.object({

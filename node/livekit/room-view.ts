@@ -5,6 +5,7 @@ import {
   ParticipantUpdate,
   RoomUpdate,
   SubscriptionError,
+  SubscriptionPermissionUpdate,
   SubscriptionResponse,
   TrackSubscribed,
   TrackUnpublishedResponse,
@@ -24,6 +25,8 @@ export type RoomViewOptions = {
   /** Of the session: the client presents it to resume. */
   sid: string;
   identityOf: (peerId: string) => string;
+  /** True if the peer may receive a track. */
+  mayReceive: (publisherId: string, trackId: string) => boolean;
   iceServers: () => readonly Record<string, unknown>[];
 };
 
@@ -35,6 +38,8 @@ export class RoomView {
   readonly #options: RoomViewOptions;
   /** Participants that left, the latest last: what was sent before a socket was lost may not have arrived. */
   readonly #left = new Map<string, RosterChange>();
+  /** Tracks that their publishers did not permit this peer to receive; true if they do now. */
+  readonly #permitted = new Map<string, boolean>();
   #own: { metadata: Metadata | null; attributes: Attributes };
   #room: { incarnation: string; metadata: Metadata | null; capabilities: RtpCapabilities } | undefined;
   #speakers = new Set<string>();
@@ -47,19 +52,38 @@ export class RoomView {
     this.roster = new Roster(options.identityOf);
   }
 
-  join(welcome: Welcome, capabilities: RtpCapabilities): Message {
+  join(welcome: Welcome, capabilities: RtpCapabilities): Message[] {
     const { incarnation, roomMetadata: metadata, peers, components } = welcome;
     this.#room = { incarnation, metadata, capabilities };
     this.roster.fill({ peers, components });
     const others = this.roster.all;
     const iceServers = this.#options.iceServers();
-    return joinMessage({ room: this.#roomState(others.length + 1), self: this.#self(), others, version: this.#next, iceServers });
+    const room = this.#roomState(others.length + 1);
+    const message = joinMessage({ room, self: this.#self(), others, version: this.#next, iceServers });
+    return [message, ...others.flatMap(({ id }) => this.permissionMessages(id))];
   }
 
   /** What a client that resumes may have missed. */
   missed(): Message[] {
     const changes = [...this.#left.values(), ...this.roster.all.map((participant) => ({ participant, left: false }))];
-    return [this.ownUpdate(), ...(changes.length > 0 ? [updateMessage(changes, this.#next)] : []), this.#roomUpdate()];
+    const permissions = this.roster.all.flatMap(({ id }) => this.permissionMessages(id, { repeat: true }));
+    const updates = changes.length > 0 ? [updateMessage(changes, this.#next)] : [];
+    return [this.ownUpdate(), ...updates, ...permissions, this.#roomUpdate()];
+  }
+
+  /** Which tracks of a participant the client may receive, as far as that changed. `repeat`: also what was sent before. */
+  permissionMessages(id: string, { repeat = false } = {}): Message[] {
+    const { sid: participantSid = '', tracks = [] } = this.roster.participant(id) ?? {};
+    return tracks.flatMap(({ id: trackId }) => {
+      const allowed = this.#options.mayReceive(id, trackId);
+      const known = this.#permitted.get(trackId);
+      if (allowed === (known ?? true) && !(repeat && known !== undefined)) return [];
+      this.#permitted.set(trackId, allowed);
+      return {
+        case: 'subscriptionPermissionUpdate',
+        value: new SubscriptionPermissionUpdate({ participantSid, trackSid: trackSid(trackId), allowed }),
+      };
+    });
   }
 
   /** The client changed its metadata or attributes: it waits until it sees that. */
@@ -93,7 +117,9 @@ export class RoomView {
         const change = this.roster.apply(event);
         if (!change) return [];
         this.#remember(change);
-        return [updateMessage([change], this.#next)];
+        if (event.event === 'trackRemoved') this.#permitted.delete(event.data.trackId);
+        const update = updateMessage([change], this.#next);
+        return event.event === 'trackAdded' ? [update, ...this.permissionMessages(change.participant.id)] : [update];
       }
     }
   }

@@ -29,6 +29,14 @@ export class Roster {
     for (const component of components) this.#set(componentParticipant(component));
   }
 
+  participant(id: string): Participant | undefined {
+    return this.#participants.get(id);
+  }
+
+  identity(sid: string): string | undefined {
+    return this.all.find((participant) => participant.sid === sid)?.identity;
+  }
+
   trackId(sid: string): string | undefined {
     return this.#tracks().find(({ id }) => trackSid(id) === sid)?.id;
   }

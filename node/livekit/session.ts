@@ -62,7 +62,8 @@ export class LiveKitSession implements PeerConnection {
     this.#options = options;
     this.#queue = new RequestQueue(options);
     const { identityOf, iceServers } = options;
-    this.#view = new RoomView({ peer, sid: this.sid, identityOf, iceServers });
+    const mayReceive = (publisherId: string, trackId: string) => peer.session.mayReceive(publisherId, trackId);
+    this.#view = new RoomView({ peer, sid: this.sid, identityOf, iceServers, mayReceive });
   }
 
   get ended(): boolean {
@@ -119,6 +120,10 @@ export class LiveKitSession implements PeerConnection {
     if (this.#media?.publisher.received(trackId)) this.#send(trackReceivedMessage(trackSid(trackId)));
   }
 
+  receiversChanged(publisherId: string): void {
+    if (!this.#early) for (const message of this.#view.permissionMessages(publisherId)) this.#send(message);
+  }
+
   pongTimeoutChanged(): void {
     const { pongTimeout, minPongTimeout } = this.#options.limits;
     this.#socket?.watch(Math.max(minPongTimeout, this.peer.timeout.pongTimeout(pongTimeout)));
@@ -163,7 +168,7 @@ export class LiveKitSession implements PeerConnection {
     await data.open();
     if (this.#ended) return;
     this.#media = { publisher, subscriber, data };
-    this.#send(this.#view.join(welcome, capabilities));
+    for (const message of this.#view.join(welcome, capabilities)) this.#send(message);
     if (!this.#options.autoSubscribe) session.subscriptions.setMode('manual');
     session.audioLevels = true;
     const early = this.#early ?? [];

@@ -258,6 +258,8 @@ export interface PeerConnection {
   relayed?: ((message: object) => void) | undefined;
   /** Another peer receives a track of this one; also called for each further one. */
   trackReceived?: ((trackId: string) => void) | undefined;
+  /** Another peer changed which peers may receive its tracks. */
+  receiversChanged?: ((publisherId: string) => void) | undefined;
   /** The media transport of the peer changed. Only for connections without a socket. */
   transportChanged?: ((state: TransportState) => void) | undefined;
   close(reason: CloseReason): void;

@@ -60,6 +60,7 @@ const peerEvents: Projection<TargetedEvent> = {
     event: { event: 'trackMetadataUpdated', data: { trackId: id, metadata } },
     target: others(peerId),
   }),
+  receiversChanged: null,
   dataTrackAdded: null,
   dataTrackRemoved: null,
   componentAdded: ({ component }) => ({ event: { event: 'componentAdded', data: { component } }, target: everyone }),

@@ -28,6 +28,8 @@ export type RoomChange =
   | { kind: 'trackRemoved'; track: Track; by: ChangedBy }
   | { kind: 'trackPaused' | 'trackResumed'; track: Track; by: ChangedBy }
   | { kind: 'trackMetadataUpdated'; peerId: string; track: Track }
+  /** A peer changed which other peers may receive its tracks. */
+  | { kind: 'receiversChanged'; peerId: string }
   | { kind: 'dataTrackAdded' | 'dataTrackRemoved'; dataTrack: DataTrack }
   | { kind: 'componentAdded'; component: RemoteComponent }
   | { kind: 'componentStarted'; componentId: string }

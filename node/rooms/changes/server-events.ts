@@ -24,6 +24,7 @@ const serverEvents: Projection<RoomEventDetail> = {
   trackPaused: null,
   trackResumed: null,
   trackMetadataUpdated: ({ peerId, track }) => ({ type: 'TrackMetadataUpdated', peerId, track: track.view(), metadata: track.metadata }),
+  receiversChanged: null,
   dataTrackAdded: null,
   dataTrackRemoved: null,
   componentAdded: ({ component }) => ({ type: 'ComponentAdded', componentId: component.id }),

@@ -3,7 +3,8 @@ import type { Target } from '../../../api/socket/peer-events.ts';
 import { publishingPeerOf, type RoomChange } from './room-change.ts';
 
 type Subscriptions = { update(): void; drop(trackId: string): void; dropData(dataTrackId: string): void };
-export type ReceivingPeers = { selectedBy(target: Target): Iterable<{ session: { subscriptions: Subscriptions } }> };
+type Session = { subscriptions: Subscriptions; receiversChanged(publisherId: string): void };
+export type ReceivingPeers = { selectedBy(target: Target): Iterable<{ session: Session }> };
 export type ReceivingComponents = { updateReceived(): void };
 
 export function updateSubscriptions(change: RoomChange, peers: ReceivingPeers, components: ReceivingComponents): void {
@@ -15,6 +16,9 @@ export function updateSubscriptions(change: RoomChange, peers: ReceivingPeers, c
     case 'trackRemoved':
       components.updateReceived();
       for (const subscriptions of othersThan(publishingPeerOf(change.track), peers)) subscriptions.drop(change.track.id);
+      break;
+    case 'receiversChanged':
+      for (const { session } of peers.selectedBy({ except: change.peerId })) session.receiversChanged(change.peerId);
       break;
     case 'dataTrackAdded':
       for (const subscriptions of othersThan(change.dataTrack.peerId, peers)) subscriptions.update();

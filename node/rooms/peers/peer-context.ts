@@ -32,6 +32,8 @@ export type PeerContext = {
   respondRpc: (by: string, rpcId: string, outcome: RpcOutcome) => void;
   /** Tracks and data tracks of the components and the other peers. */
   publishedFor: (peerId: string) => { tracks: Iterable<Track>; dataTracks: Iterable<DataTrack> };
+  /** True if a peer may receive a track of another one. */
+  mayReceive: (peerId: string, publisherId: string, trackId: string) => boolean;
   /** A peer receives a track. */
   received: (track: Track) => void;
   /** The other connected peers and the components, for a peer that connects. */

@@ -18,7 +18,7 @@ export type PeersOptions = {
   /** Longest validity of an access token in milliseconds. */
   accessTokenMaxTtl: () => number;
   publishedByComponents: () => Iterable<Track>;
-  context: Omit<PeerContext, 'forget' | 'publishedFor' | 'received'>;
+  context: Omit<PeerContext, 'forget' | 'publishedFor' | 'mayReceive' | 'received'>;
 };
 /** Maximum number of identities of a room whose tokens are revoked. */
 const maxRevoked = 10_000;
@@ -127,6 +127,7 @@ export class Peers {
     const peer = new Peer(init, {
       ...context,
       publishedFor: (peerId) => this.#publishedFor(peerId),
+      mayReceive: (...given) => this.#mayReceive(...given),
       received: (track) => this.#received(track),
       forget: (peerId) => this.#peers.delete(peerId),
     });
@@ -192,9 +193,20 @@ export class Peers {
     if (publisher?.connected) publisher.session.trackReceived(id);
   }
 
+  #mayReceive(peerId: string, publisherId: string, trackId: string): boolean {
+    const publisher = this.#peers.get(publisherId);
+    return publisher === undefined || !publisher.connected || publisher.session.publications.permits(this.#identityOf(peerId), trackId);
+  }
+
+  #identityOf(peerId: string): string {
+    return this.#peers.get(peerId)?.externalId ?? peerId;
+  }
+
   #publishedFor(peerId: string): { tracks: Track[]; dataTracks: DataTrack[] } {
     const others = [...this.selectedBy({ except: peerId })].map(({ session }) => session.publications);
-    const tracks = [...others.flatMap((publications) => [...publications.tracks]), ...this.#options.publishedByComponents()];
+    const identity = this.#identityOf(peerId);
+    const permitted = others.flatMap((publications) => [...publications.tracks].filter(({ id }) => publications.permits(identity, id)));
+    const tracks = [...permitted, ...this.#options.publishedByComponents()];
     return { tracks, dataTracks: others.flatMap((publications) => [...publications.dataTracks]) };
   }
 }

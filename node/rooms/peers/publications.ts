@@ -10,6 +10,7 @@ import type { PeerMedia, WireObject } from '../interfaces.ts';
 import { type DataTrack, Track } from '../track.ts';
 import type { Moderation } from './moderation.ts';
 import { Paced } from './paced.ts';
+import { mayReceive, type Receivers } from './receivers.ts';
 
 export type PublishRequest = {
   transportId: string;
@@ -45,6 +46,7 @@ export class Publications {
   readonly #tracks = new Map<string, Track>();
   readonly #dataTracks = new Map<string, DataTrack>();
   readonly #shownMetadata = new Map<string, Paced<Metadata | null>>();
+  #receivers: Receivers = 'all';
   /** Requests in flight count too, so that concurrent requests cannot exceed the limit. */
   #pending = 0;
   #closed = false;
@@ -123,6 +125,17 @@ export class Publications {
     track.muted = muted;
     await this.#options.media.setPaused(trackId, track.silent);
     this.#options.announce({ kind: muted ? 'trackPaused' : 'trackResumed', track, by: 'server' });
+  }
+
+  /** Effective at once for tracks and peers that exist, and for later ones; components receive all tracks. */
+  setReceivers(receivers: Receivers): void {
+    this.#receivers = receivers;
+    this.#options.announce({ kind: 'receiversChanged', peerId: this.#options.peerId });
+  }
+
+  /** True if the peer with this identity may receive a track. */
+  permits(identity: string, trackId: string): boolean {
+    return mayReceive(this.#receivers, identity, trackId);
   }
 
   /** Published at most once per second, like the metadata of a peer. */

@@ -124,6 +124,16 @@ export class RoomSession {
     this.#connection.relayed?.(message);
   }
 
+  /** True if this peer may receive a track of another one. */
+  mayReceive(publisherId: string, trackId: string): boolean {
+    return this.#room.mayReceive(this.#options.peerId, publisherId, trackId);
+  }
+
+  receiversChanged(publisherId: string): void {
+    this.subscriptions.enforce();
+    this.#connection.receiversChanged?.(publisherId);
+  }
+
   trackReceived(trackId: string): void {
     this.#connection.trackReceived?.(trackId);
   }

@@ -85,6 +85,13 @@ export class Subscriptions {
     if (dataAllowed() && media.data.canReceive) for (const dataTrack of dataTracks) this.#inBackground(this.#subscribeData(dataTrack));
   }
 
+  /** Ends subscriptions that publishers no longer permit, and begins those that they permit now. */
+  enforce(): void {
+    const permitted = new Set([...this.#options.published().tracks].map(({ id }) => id));
+    for (const trackId of [...this.#tracks.keys()]) if (!permitted.has(trackId)) this.drop(trackId);
+    this.update();
+  }
+
   /** @throws ServiceError `track_not_found`, `forbidden`, `conflict` (before join or without a receive transport). */
   async subscribe(trackId: string): Promise<void> {
     if (!this.#options.allowed()) throw new ServiceError('forbidden', 'This peer is not permitted to subscribe');

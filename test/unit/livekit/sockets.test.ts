@@ -10,10 +10,13 @@ import {
   Ping,
   RequestResponse_Reason,
   SessionDescription,
+  SubscriptionPermission,
+  type TrackPermission,
   UpdateParticipantMetadata,
 } from '@livekit/protocol';
 import { WebSocket } from 'ws';
 import { TokenBucket } from '../../../node/common/token-bucket.ts';
+import { participantSid } from '../../../node/livekit/ids.ts';
 import { livekitLimits } from '../../../node/livekit/limits.ts';
 import { LiveKitSockets, type LiveKitSocketsOptions } from '../../../node/livekit/sockets.ts';
 import { AccessAdmission } from '../../../node/rooms/access-admission.ts';
@@ -131,6 +134,28 @@ test('a publisher is notified of the first peer that receives its track', async 
   ada.send({ case: 'pingReq', value: new Ping() });
   await ada.waitFor('pongResp');
   assert.equal(ada.messages.filter((message) => message.case === 'trackSubscribed').length, 1);
+});
+
+test('other clients are notified of the tracks that a publisher permits them to receive', async (t) => {
+  const { join, open } = await start(t);
+  const [ada, bob] = [await join('ada'), await join('bob')];
+  const trackSid = await publishVideo(ada);
+  const permit = (allParticipants: boolean, trackPermissions: NonNullable<ConstructorParameters<typeof TrackPermission>[0]>[] = []) =>
+    ada.send({ case: 'subscriptionPermission', value: new SubscriptionPermission({ allParticipants, trackPermissions }) });
+  permit(false, [{ participantIdentity: 'carol', trackSids: [trackSid] }]);
+  const denied = await bob.waitFor('subscriptionPermissionUpdate');
+  assert.deepEqual([denied.participantSid, denied.trackSid, denied.allowed], [participantSid('ada'), trackSid, false]);
+  const carol = await join('carol');
+  const dave = await join('dave');
+  assert.equal((await dave.waitFor('subscriptionPermissionUpdate')).allowed, false);
+  assert.equal(carol.messages.filter((message) => message.case === 'subscriptionPermissionUpdate').length, 0);
+  // What a client misses is sent when it resumes.
+  dave.webSocket.terminate();
+  await dave.closed;
+  permit(true);
+  assert.equal((await bob.waitFor('subscriptionPermissionUpdate')).allowed, true);
+  const resumed = await open('dave', { reconnect: '1', sid: dave.joined.participant?.sid ?? '' });
+  assert.equal((await resumed.waitFor('subscriptionPermissionUpdate')).allowed, true);
 });
 
 test('a client changes its metadata and attributes, except those of its token', async (t) => {

@@ -57,6 +57,7 @@ const rows: { [Kind in ChangeKind]: [change: RoomChange & { kind: Kind }, ...Row
   trackPaused: [{ kind: 'trackPaused', track, by: 'server' }, 'trackPaused', {}],
   trackResumed: [{ kind: 'trackResumed', track, by: 'publisher' }, 'trackResumed', { except: 'p' }],
   trackMetadataUpdated: [{ kind: 'trackMetadataUpdated', peerId: 'p', track }, 'trackMetadataUpdated', { except: 'p' }],
+  receiversChanged: [{ kind: 'receiversChanged', peerId: 'p' }],
   dataTrackAdded: [{ kind: 'dataTrackAdded', dataTrack }],
   dataTrackRemoved: [{ kind: 'dataTrackRemoved', dataTrack }],
   componentAdded: [{ kind: 'componentAdded', component: { id: 'c', type: 'sip', state: 'starting', tracks: [] } }, 'componentAdded', {}],
@@ -112,16 +113,17 @@ test('publications change the subscriptions of all but their publisher; other ch
     };
     const selectedBy = ({ except }: Target) => {
       calls.push(`except ${except}`);
-      return [{ session: { subscriptions } }];
+      return [{ session: { subscriptions, receiversChanged: (peerId: string) => calls.push(`receivers of ${peerId}`) } }];
     };
     updateSubscriptions(change, { selectedBy }, { updateReceived: () => calls.push('components') });
     return calls;
   };
   assert.deepEqual(applied({ kind: 'trackAdded', track }), ['components', 'except p', 'update']);
   assert.deepEqual(applied({ kind: 'trackRemoved', track: ofComponent, by: 'server' }), ['components', 'except undefined', 'drop t']);
+  assert.deepEqual(applied({ kind: 'receiversChanged', peerId: 'p' }), ['except p', 'receivers of p']);
   assert.deepEqual(applied({ kind: 'dataTrackAdded', dataTrack }), ['except p', 'update']);
   assert.deepEqual(applied({ kind: 'dataTrackRemoved', dataTrack }), ['except p', 'dropData d']);
-  const other = Object.values(rows).filter(([{ kind }]) => !/^(?:track|dataTrack)(?:Added|Removed)$/.test(kind));
+  const other = Object.values(rows).filter(([{ kind }]) => !/^(?:(?:track|dataTrack)(?:Added|Removed)|receiversChanged)$/.test(kind));
   assert.deepEqual(
     other.flatMap(([change]) => applied(change)),
     [],

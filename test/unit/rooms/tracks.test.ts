@@ -23,6 +23,25 @@ describe('subscriptions', () => {
     assert.deepEqual(alice.connection.of('trackSubscribed'), []);
   });
 
+  test('end and begin with what the publisher permits', async () => {
+    const { alice, bob, rooms } = await pair();
+    const [first, second] = [await publish(alice, 'video'), await publish(alice, 'audio')];
+    const { publications } = alice.peer.session;
+    publications.setReceivers(new Map([['carol', 'all' as const]]));
+    assert.deepEqual(fieldsOf(bob.connection.of('trackUnsubscribed'), 'trackId'), [first, second]);
+    await assert.rejects(bob.peer.session.subscriptions.subscribe(first), { code: 'track_not_found' });
+    const carol = await joinPeer(rooms, 'r', 'carol');
+    assert.equal(carol.connection.of('trackSubscribed').length, 2);
+    const before = bob.connection.of('trackSubscribed').length;
+    publications.setReceivers(new Map([['bob', new Set([second])]]));
+    await flushEvents();
+    assert.deepEqual(fieldsOf(bob.connection.of('trackSubscribed').slice(before), 'trackId'), [second]);
+    assert.equal(carol.connection.of('trackUnsubscribed').length, 2);
+    publications.setReceivers('all');
+    await flushEvents();
+    assert.deepEqual(fieldsOf(bob.connection.of('trackSubscribed').slice(before), 'trackId'), [second, first]);
+  });
+
   test('start for a peer that joins later, after transport and capabilities, in any order', async () => {
     const { rooms, alice } = await pair();
     const trackId = await publish(alice, 'audio');
