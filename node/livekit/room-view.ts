@@ -13,8 +13,10 @@ import {
 import type { Metadata } from '../../api/json.ts';
 import type { Attributes, AttributesPatch } from '../../api/peer.ts';
 import type { AudioLevel, PeerEvent } from '../../api/socket/peer-events.ts';
+import type { Quality } from '../../api/stats.ts';
 import type { Peer, Welcome } from '../rooms/peers/peer.ts';
 import type { RtpCapabilities } from '../sdp/codecs.ts';
+import { qualityMessage, type RatedPeer, type Rating } from './connection-quality.ts';
 import { participantSid, trackSid } from './ids.ts';
 import { joinMessage, type Message, roomMessage, speakersMessage, updateMessage } from './messages.ts';
 import { type Participant, participantInfo } from './participants.ts';
@@ -43,6 +45,7 @@ export class RoomView {
   #own: { metadata: Metadata | null; attributes: Attributes };
   #room: { incarnation: string; metadata: Metadata | null; capabilities: RtpCapabilities } | undefined;
   #speakers = new Set<string>();
+  #ratings = new Map<string, Quality>();
   #version = 0;
 
   constructor(options: RoomViewOptions) {
@@ -65,6 +68,7 @@ export class RoomView {
 
   /** What a client that resumes may have missed. */
   missed(): Message[] {
+    this.#ratings.clear();
     const changes = [...this.#left.values(), ...this.roster.all.map((participant) => ({ participant, left: false }))];
     const permissions = this.roster.all.flatMap(({ id }) => this.permissionMessages(id, { repeat: true }));
     const updates = changes.length > 0 ? [updateMessage(changes, this.#next)] : [];
@@ -84,6 +88,18 @@ export class RoomView {
         value: new SubscriptionPermissionUpdate({ participantSid, trackSid: trackSid(trackId), allowed }),
       };
     });
+  }
+
+  /** Ratings that changed, of the peers that the client sees. */
+  qualityMessage(peers: readonly RatedPeer[]): Message | undefined {
+    const { peer, sid: own } = this.#options;
+    const seen = peers.flatMap(({ id, quality }): Rating[] => {
+      const sid = id === peer.id ? own : this.roster.participant(id)?.sid;
+      return sid === undefined ? [] : [{ sid, quality }];
+    });
+    const changed = seen.filter(({ sid, quality }) => this.#ratings.get(sid) !== quality);
+    this.#ratings = new Map(seen.map(({ sid, quality }) => [sid, quality]));
+    return qualityMessage(changed);
   }
 
   /** The client changed its metadata or attributes: it waits until it sees that. */

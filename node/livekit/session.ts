@@ -11,6 +11,7 @@ import type { CloseReason, PeerConnection } from '../rooms/interfaces.ts';
 import type { Peer } from '../rooms/peers/peer.ts';
 import type { RoomSession } from '../rooms/peers/room-session.ts';
 import type { BinaryListener, BinarySocket } from '../websocket/binary-acceptor.ts';
+import type { RatedPeer } from './connection-quality.ts';
 import { DataChannels, type RelayedPacket } from './data-channels.ts';
 import { costOf, type HandlerContext, handleRequest, isResponse } from './handlers.ts';
 import { trackSid } from './ids.ts';
@@ -122,6 +123,11 @@ export class LiveKitSession implements PeerConnection {
 
   receiversChanged(publisherId: string): void {
     if (!this.#early) for (const message of this.#view.permissionMessages(publisherId)) this.#send(message);
+  }
+
+  rated(peers: readonly RatedPeer[]): void {
+    const message = this.#early || !this.#socket ? undefined : this.#view.qualityMessage(peers);
+    if (message) this.#send(message);
   }
 
   pongTimeoutChanged(): void {

@@ -18,13 +18,15 @@ import {
   type UpgradeRequest,
 } from '../websocket/binary-acceptor.ts';
 import { forwardedSocket } from '../websocket/proxied-session.ts';
+import { QualityReports, type QualityReportsOptions } from './connection-quality.ts';
 import { type ConnectionQuery, readConnection } from './connection-query.ts';
 import { encode, type LeaveCause, leaveMessage } from './messages.ts';
 import { LiveKitSession, type LiveKitSessionOptions, type SessionLimits } from './session.ts';
 
 export type LiveKitSocketsOptions = Omit<BinaryAcceptorOptions, 'authenticate' | 'limits'> &
-  Pick<LiveKitSessionOptions, 'rateLimit' | 'resumeWindow'> & {
-    limits: BinaryAcceptorLimits & SessionLimits;
+  Pick<LiveKitSessionOptions, 'rateLimit' | 'resumeWindow'> &
+  Pick<QualityReportsOptions, 'statsOf'> & {
+    limits: BinaryAcceptorLimits & SessionLimits & { readonly qualityInterval: number };
     access: Pick<AccessAdmission, 'verify' | 'isLocal' | 'openRoom' | 'enter'>;
     /** Proxies the socket of a client whose room is on another node. */
     forward: ProxySocket;
@@ -43,10 +45,13 @@ export class LiveKitSockets {
   readonly #options: LiveKitSocketsOptions;
   readonly #acceptor: BinaryAcceptor;
   readonly #sessions = new Map<Peer, LiveKitSession>();
+  readonly #qualities: QualityReports;
 
   constructor(options: LiveKitSocketsOptions) {
     this.#options = options;
     this.#acceptor = new BinaryAcceptor({ ...options, authenticate: (request) => this.#authenticate(request) });
+    const { log, limits, statsOf } = options;
+    this.#qualities = new QualityReports({ log, interval: limits.qualityInterval, sessions: () => this.#sessions.values(), statsOf });
   }
 
   /** Number of sessions, including those with a lost socket. */
@@ -60,6 +65,7 @@ export class LiveKitSockets {
 
   /** Ends every session; clients join again. Resolves when all sockets are closed. Idempotent. */
   async close(): Promise<void> {
+    this.#qualities.stop();
     for (const session of [...this.#sessions.values()]) session.leave('roomMoved');
     await this.#acceptor.close();
   }
@@ -144,6 +150,7 @@ export class LiveKitSockets {
       },
     });
     this.#sessions.set(peer, session);
+    this.#qualities.start();
     return session;
   }
 }

@@ -63,5 +63,6 @@ async function openSockets({
     rateLimit: () => hot.current.limits.rateLimitSocket,
     resumeWindow: () => hot.current.timeouts.peerResumeWindow,
     findPeer: (roomId, peerId) => rooms.findPeer(roomId, peerId),
+    statsOf: (roomId) => rooms.room(roomId).stats(),
   });
 }

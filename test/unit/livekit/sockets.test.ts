@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import {
   AddTrackRequest,
+  ConnectionQuality,
   DisconnectReason,
   LeaveRequest_Action,
   ParticipantInfo_State,
@@ -15,6 +16,7 @@ import {
   UpdateParticipantMetadata,
 } from '@livekit/protocol';
 import { WebSocket } from 'ws';
+import type { PeerStats, Quality } from '../../../api/stats.ts';
 import { TokenBucket } from '../../../node/common/token-bucket.ts';
 import { participantSid } from '../../../node/livekit/ids.ts';
 import { livekitLimits } from '../../../node/livekit/limits.ts';
@@ -45,6 +47,7 @@ async function start(t: TestContext, options: Partial<LiveKitSocketsOptions> = {
     workOf: () => new TokenBucket(() => null, 1),
     iceServers: () => [{ urls: ['turn:turn.example.com'], username: 'u', credential: 'c' }],
     findPeer: (roomId, peerId) => rooms.findPeer(roomId, peerId),
+    statsOf: async () => ({ peers: [] }),
     checkOrigin: () => 'any',
     address: () => 'node.example.com',
     rateLimit: () => 50,
@@ -156,6 +159,32 @@ test('other clients are notified of the tracks that a publisher permits them to 
   assert.equal((await bob.waitFor('subscriptionPermissionUpdate')).allowed, true);
   const resumed = await open('dave', { reconnect: '1', sid: dave.joined.participant?.sid ?? '' });
   assert.equal((await resumed.waitFor('subscriptionPermissionUpdate')).allowed, true);
+});
+
+test('a client gets the connection quality of itself and the peers that it sees, if that changed', async (t) => {
+  const ratings: [string, Quality][] = [
+    ['ada', 'excellent'],
+    ['bob', 'bad'],
+    ['unseen', 'good'],
+  ];
+  let measured = 0;
+  const { join } = await start(t, {
+    limits: { ...livekitLimits, qualityInterval: 10 },
+    statsOf: async () => {
+      measured += 1;
+      return { peers: ratings.map(([id, quality]) => ({ id, quality }) as PeerStats) };
+    },
+  });
+  const ada = await join('ada');
+  const reported = async () =>
+    (await ada.waitFor('connectionQuality')).updates.map(({ participantSid: sid, quality }) => [sid, quality]);
+  assert.deepEqual(await reported(), [[ada.joined.participant?.sid, ConnectionQuality.EXCELLENT]]);
+  await join('bob');
+  assert.deepEqual(await reported(), [[participantSid('bob'), ConnectionQuality.POOR]]);
+  const before = measured;
+  await eventually('further measurements', () => measured > before + 2);
+  ratings[1] = ['bob', 'lost'];
+  assert.deepEqual(await reported(), [[participantSid('bob'), ConnectionQuality.LOST]]);
 });
 
 test('a client changes its metadata and attributes, except those of its token', async (t) => {
