@@ -4,6 +4,8 @@ import {
   ParticipantInfo_Kind,
   ParticipantUpdate,
   RoomUpdate,
+  StreamState,
+  StreamStateUpdate,
   SubscriptionError,
   SubscriptionPermissionUpdate,
   SubscriptionResponse,
@@ -42,6 +44,8 @@ export class RoomView {
   readonly #left = new Map<string, RosterChange>();
   /** Tracks that their publishers did not permit this peer to receive; true if they do now. */
   readonly #permitted = new Map<string, boolean>();
+  /** Tracks for which the available bandwidth was too small; true if they are sent now. */
+  readonly #streams = new Map<string, boolean>();
   #own: { metadata: Metadata | null; attributes: Attributes };
   #room: { incarnation: string; metadata: Metadata | null; capabilities: RtpCapabilities } | undefined;
   #speakers = new Set<string>();
@@ -72,7 +76,8 @@ export class RoomView {
     const changes = [...this.#left.values(), ...this.roster.all.map((participant) => ({ participant, left: false }))];
     const permissions = this.roster.all.flatMap(({ id }) => this.permissionMessages(id, { repeat: true }));
     const updates = changes.length > 0 ? [updateMessage(changes, this.#next)] : [];
-    return [this.ownUpdate(), ...updates, ...permissions, this.#roomUpdate()];
+    const streams = this.#streams.size > 0 ? [this.#streamStates(this.#streams.keys())] : [];
+    return [this.ownUpdate(), ...updates, ...permissions, ...streams, this.#roomUpdate()];
   }
 
   /** Which tracks of a participant the client may receive, as far as that changed. `repeat`: also what was sent before. */
@@ -88,6 +93,25 @@ export class RoomView {
         value: new SubscriptionPermissionUpdate({ participantSid, trackSid: trackSid(trackId), allowed }),
       };
     });
+  }
+
+  /** The available bandwidth is too small for a track, or suffices again; undefined if that did not change. */
+  streamMessage(trackId: string, sent: boolean): Message | undefined {
+    const track = this.roster.track(trackId);
+    if (!track || sent === (this.#streams.get(trackId) ?? true)) return undefined;
+    // Nothing is sent of a track that is muted.
+    if (!sent && (track.paused || track.muted)) return undefined;
+    this.#streams.set(trackId, sent);
+    return this.#streamStates([trackId]);
+  }
+
+  #streamStates(trackIds: Iterable<string>): Message {
+    const streamStates = [...trackIds].map((trackId) => {
+      const participant = this.roster.all.find(({ tracks }) => tracks.some(({ id }) => id === trackId));
+      const state = this.#streams.get(trackId) === false ? StreamState.PAUSED : StreamState.ACTIVE;
+      return { participantSid: participant?.sid ?? '', trackSid: trackSid(trackId), state };
+    });
+    return { case: 'streamStateUpdate', value: new StreamStateUpdate({ streamStates }) };
   }
 
   /** Ratings that changed, of the peers that the client sees. */
@@ -133,7 +157,7 @@ export class RoomView {
         const change = this.roster.apply(event);
         if (!change) return [];
         this.#remember(change);
-        if (event.event === 'trackRemoved') this.#permitted.delete(event.data.trackId);
+        if (event.event === 'trackRemoved') for (const tracks of [this.#permitted, this.#streams]) tracks.delete(event.data.trackId);
         const update = updateMessage([change], this.#next);
         return event.event === 'trackAdded' ? [update, ...this.permissionMessages(change.participant.id)] : [update];
       }

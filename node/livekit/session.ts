@@ -106,6 +106,7 @@ export class LiveKitSession implements PeerConnection {
       subscriber?.subscribed(event.data);
     } else if (event.event === 'trackUnsubscribed') subscriber?.unsubscribed(event.data.trackId);
     else if (event.event === 'data') this.#media?.data.message(event.data);
+    else if (event.event === 'layersChanged') this.#layersChanged(event.data);
     else {
       if (event.event === 'trackRemoved') publisher?.removed(event.data.trackId);
       for (const message of this.#view.messagesOf(event)) this.#send(message);
@@ -189,6 +190,13 @@ export class LiveKitSession implements PeerConnection {
       ...{ log, room, sid: this.sid, identity: identityOf(this.peer.id), identityOf, getsPackets },
       peerOf: (identity) => this.#view.roster.all.find((participant) => participant.identity === identity)?.id,
     });
+  }
+
+  /** The media worker also sends no layers of a track that the client does not show. */
+  #layersChanged({ trackId, layers }: Extract<PeerEvent, { event: 'layersChanged' }>['data']): void {
+    if (!this.#media?.subscriber.isEnabled(trackId)) return;
+    const message = this.#view.streamMessage(trackId, layers !== null);
+    if (message) this.#send(message);
   }
 
   #attach(socket: BinarySocket): void {

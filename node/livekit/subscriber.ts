@@ -127,7 +127,7 @@ export class Subscriber {
 
   /** Pauses a track that the client does not show. @throws ServiceError `track_not_found` */
   async setEnabled(trackId: string, enabled: boolean): Promise<void> {
-    if (enabled === !this.#disabled.has(trackId)) return;
+    if (enabled === this.isEnabled(trackId)) return;
     const { subscriptions, media } = this.#options.room;
     if (enabled) this.#disabled.delete(trackId);
     else this.#disabled.add(trackId);
@@ -135,6 +135,11 @@ export class Subscriber {
     if (!this.#isAnswered(trackId)) return;
     if (enabled) await subscriptions.ready(trackId);
     await media.setSubscriptionPaused(trackId, !enabled);
+  }
+
+  /** False while the client does not show the track. */
+  isEnabled(trackId: string): boolean {
+    return !this.#disabled.has(trackId);
   }
 
   close(): void {

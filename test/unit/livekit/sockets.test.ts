@@ -11,9 +11,11 @@ import {
   Ping,
   RequestResponse_Reason,
   SessionDescription,
+  StreamState,
   SubscriptionPermission,
   type TrackPermission,
   UpdateParticipantMetadata,
+  UpdateTrackSettings,
 } from '@livekit/protocol';
 import { WebSocket } from 'ws';
 import type { PeerStats, Quality } from '../../../api/stats.ts';
@@ -185,6 +187,30 @@ test('a client gets the connection quality of itself and the peers that it sees,
   await eventually('further measurements', () => measured > before + 2);
   ratings[1] = ['bob', 'lost'];
   assert.deepEqual(await reported(), [[participantSid('bob'), ConnectionQuality.LOST]]);
+});
+
+test('a client is notified of a video that is not sent for lack of bandwidth, and of one that is sent again', async (t) => {
+  const { join, peer } = await start(t);
+  const [ada, bob] = [await join('ada'), await join('bob')];
+  const trackSid = await publishVideo(ada);
+  const [track] = peer('ada').session.publications.tracks;
+  await eventually('bob receives it', () => peer('bob').session.subscriptions.has(track?.id ?? ''));
+  const send = (layers: { spatialLayer: number } | null) =>
+    peer('bob').session.send({ event: 'layersChanged', data: { trackId: track?.id ?? '', layers } });
+  for (const layers of [{ spatialLayer: 0 }, null, null, { spatialLayer: 1 }]) send(layers);
+  const states = [await bob.waitFor('streamStateUpdate'), await bob.waitFor('streamStateUpdate')];
+  assert.deepEqual(
+    states.map(({ streamStates: [stream] }) => [stream?.participantSid, stream?.trackSid, stream?.state]),
+    [StreamState.PAUSED, StreamState.ACTIVE].map((state) => [participantSid('ada'), trackSid, state]),
+  );
+  // Of a video that the client does not show, nothing is sent either.
+  bob.send({ case: 'trackSetting', value: new UpdateTrackSettings({ trackSids: [trackSid], disabled: true }) });
+  bob.send({ case: 'updateMetadata', value: new UpdateParticipantMetadata({ name: 'Bob' }) });
+  await bob.waitFor('requestResponse');
+  send(null);
+  bob.send({ case: 'pingReq', value: new Ping() });
+  await bob.waitFor('pongResp');
+  assert.equal(bob.messages.filter((message) => message.case === 'streamStateUpdate').length, 2);
 });
 
 test('a client changes its metadata and attributes, except those of its token', async (t) => {
