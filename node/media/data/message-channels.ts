@@ -1,6 +1,8 @@
 // Message channels of a peer: data channels that the node itself reads and writes, instead of forwarding them. The media worker only has
 // SCTP; the node speaks DCEP (RFC 8832).
 import type { DataConsumer, DataProducer, DirectTransport, WebRtcTransport } from 'mediasoup/types';
+import { Timer } from '../../common/timer.ts';
+import { TokenBucket } from '../../common/token-bucket.ts';
 import type { MessageChannel, MessageChannelListener, MessageChannels } from '../../rooms/interfaces.ts';
 import { mediaClosedError, toWorkerError } from '../media-error.ts';
 import type { WorkerProcess } from '../worker/worker-process.ts';
@@ -11,6 +13,10 @@ const incomingStreams = [0, 2, 4, 6];
 /** Send queue of a channel in bytes. Beyond it messages are dropped. */
 const maxQueued = 1024 * 1024;
 const maxQueuedLossy = 64 * 1024;
+/** Messages per second that the node reads from a client, and the burst in seconds. Beyond it, the media worker drops them for a while. */
+const maxMessages = 1_000;
+const messageBurst = 4;
+const pauseMs = 1_000;
 /** Bytes in the send buffer of SCTP below which a queue continues. */
 const lowWater = 64 * 1024;
 
@@ -35,6 +41,10 @@ export class NodeMessageChannels implements MessageChannels {
   readonly #incoming = new Map<number, string>();
   readonly #outgoing = new Map<string, Outgoing>();
   readonly #owned: { close(): void }[] = [];
+  /** Pass messages of the client from the media worker to the node. */
+  readonly #taps: DataConsumer[] = [];
+  readonly #budget = new TokenBucket(() => maxMessages, messageBurst);
+  #pause: Timer | undefined;
   #closed = false;
 
   constructor(options: MessageChannelsOptions) {
@@ -66,6 +76,7 @@ export class NodeMessageChannels implements MessageChannels {
   /** The transports end with the peer. Idempotent. */
   close(): void {
     this.#closed = true;
+    this.#pause?.stop();
     for (const each of this.#owned.splice(0)) each.close();
     this.#outgoing.clear();
   }
@@ -74,11 +85,16 @@ export class NodeMessageChannels implements MessageChannels {
     const { send, direct } = this.#options;
     const producer = await this.#call(send.produceData({ sctpStreamParameters: { streamId, ordered: true }, label: `stream ${streamId}` }));
     const tap = await this.#call(direct.consumeData({ dataProducerId: producer.id }));
+    this.#taps.push(tap);
     tap.on('message', (message, protocol) => this.#received(streamId, message, protocol));
   }
 
   #received(streamId: number, message: Buffer, protocol: number): void {
-    if (this.#closed) return;
+    if (this.#closed || this.#pause) return;
+    if (!this.#budget.take()) {
+      this.#pauseReading();
+      return;
+    }
     if (protocol === payloadProtocol.dcep) {
       const label = readOpen(message);
       // An acknowledgement needs no response.
@@ -89,6 +105,16 @@ export class NodeMessageChannels implements MessageChannels {
     }
     const label = this.#incoming.get(streamId);
     if (label !== undefined) this.#options.listener.message(label, message);
+  }
+
+  /** What a client floods the node with ends at the media worker, which costs the node nothing. */
+  #pauseReading(): void {
+    const ignored = () => {};
+    for (const tap of this.#taps) tap.pause().catch(ignored);
+    this.#pause = new Timer(pauseMs, () => {
+      this.#pause = undefined;
+      for (const tap of this.#taps) tap.resume().catch(ignored);
+    });
   }
 
   async #acknowledge(streamId: number): Promise<void> {

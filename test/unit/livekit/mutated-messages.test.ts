@@ -47,7 +47,10 @@ const samples = [
   frame({ case: 'subscription', value: new UpdateSubscription({ trackSids: sids, subscribe: true }) }),
   frame({ case: 'subscription', value: new UpdateSubscription({ trackSids: sids }) }),
   frame({ case: 'trackSetting', value: new UpdateTrackSettings({ trackSids: sids, width: 320, height: 180 }) }),
-  frame({ case: 'subscriptionPermission', value: new SubscriptionPermission({ trackPermissions: [{ participantIdentity: 'own', trackSids: sids }] }) }),
+  frame({
+    case: 'subscriptionPermission',
+    value: new SubscriptionPermission({ trackPermissions: [{ participantIdentity: 'own', trackSids: sids }] }),
+  }),
   frame({ case: 'trackSetting', value: new UpdateTrackSettings({ trackSids: sids, disabled: true }) }),
   frame({ case: 'updateMetadata', value: new UpdateParticipantMetadata({ name: 'n', metadata: '{}', attributes: { a: 'b' } }) }),
   frame({ case: 'syncState', value: new SyncState({ publishTracks: [{ cid: 'c' }], datachannelReceiveStates: [{ publisherSid: 'PA' }] }) }),

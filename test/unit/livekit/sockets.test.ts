@@ -178,8 +178,7 @@ test('a client gets the connection quality of itself and the peers that it sees,
     },
   });
   const ada = await join('ada');
-  const reported = async () =>
-    (await ada.waitFor('connectionQuality')).updates.map(({ participantSid: sid, quality }) => [sid, quality]);
+  const reported = async () => (await ada.waitFor('connectionQuality')).updates.map(({ participantSid: sid, quality }) => [sid, quality]);
   assert.deepEqual(await reported(), [[ada.joined.participant?.sid, ConnectionQuality.EXCELLENT]]);
   await join('bob');
   assert.deepEqual(await reported(), [[participantSid('bob'), ConnectionQuality.POOR]]);

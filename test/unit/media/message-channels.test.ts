@@ -1,0 +1,74 @@
+// Message channels on stand-ins for transports: what the node reads of a client that floods it.
+import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
+import { type TestContext, test } from 'node:test';
+import { openMessage, payloadProtocol } from '../../../node/media/data/dcep.ts';
+import { type MessageChannelsOptions, NodeMessageChannels } from '../../../node/media/data/message-channels.ts';
+
+class Tap extends EventEmitter {
+  paused = false;
+
+  async pause() {
+    this.paused = true;
+  }
+
+  async resume() {
+    this.paused = false;
+  }
+
+  async setBufferedAmountLowThreshold() {}
+  async send() {}
+  close() {}
+}
+
+async function open(t: TestContext) {
+  const taps: Tap[] = [];
+  const received: string[] = [];
+  const consumeData = async () => new Tap();
+  const options = {
+    worker: { call: (_: string, call: Promise<unknown>) => call },
+    send: { produceData: async () => ({ id: 'p', close: () => {} }), consumeData },
+    recv: { consumeData, sctpState: 'new', on: () => {} },
+    direct: {
+      consumeData: async () => {
+        const tap = new Tap();
+        taps.push(tap);
+        return tap;
+      },
+    },
+    source: { id: 's' },
+    channels: [],
+    listener: { message: (_label: string, message: Buffer) => received.push(message.toString()) },
+  };
+  const channels = new NodeMessageChannels(options as unknown as MessageChannelsOptions);
+  await channels.open();
+  t.after(() => channels.close());
+  const [first] = taps;
+  assert.ok(first);
+  const send = (message: Buffer, protocol: number) => first.emit('message', message, protocol);
+  send(openMessage('_lossy', false), payloadProtocol.dcep);
+  return { taps, received, channels, say: (text: string) => send(Buffer.from(text), payloadProtocol.binary) };
+}
+
+test('of a client that sends too many messages, the media worker drops them for a second', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { taps, received, say } = await open(t);
+  for (let index = 0; index < 50_000; index += 1) say('flood');
+  // The time that this takes adds to the burst.
+  assert.ok(received.length >= 3_999 && received.length < 25_000, String(received.length));
+  assert.deepEqual(
+    taps.map(({ paused }) => paused),
+    [true, true, true, true],
+  );
+  t.mock.timers.tick(1_000);
+  assert.ok(taps.every(({ paused }) => !paused));
+});
+
+test('closed channels read nothing, and a message of a stream without an opened channel is ignored', async (t) => {
+  const { taps, received, channels, say } = await open(t);
+  taps[1]?.emit('message', Buffer.from('x'), payloadProtocol.binary);
+  say('read');
+  channels.close();
+  say('late');
+  assert.deepEqual(received, ['read']);
+});
