@@ -52,7 +52,9 @@ export const requestSchemas = {
   }),
   subscriptionPermission: z.object({
     allParticipants: z.boolean(),
-    trackPermissions: z.array(z.object({ participantSid: sid, participantIdentity: name, allTracks: z.boolean(), trackSids: sids })).max(maxNamed),
+    trackPermissions: z
+      .array(z.object({ participantSid: sid, participantIdentity: name, allTracks: z.boolean(), trackSids: sids }))
+      .max(maxNamed),
   }),
   trackSetting: z.object({ trackSids: sids, disabled: z.boolean(), quality: z.int().min(0).max(3), width: size, height: size }),
   updateMetadata: z.object({

@@ -10,6 +10,7 @@ import { Timer } from '../common/timer.ts';
 import type { CloseReason, PeerConnection } from '../rooms/interfaces.ts';
 import type { Peer } from '../rooms/peers/peer.ts';
 import type { RoomSession } from '../rooms/peers/room-session.ts';
+import { type RenewedToken, TokenRenewal } from '../rooms/tokens/token-renewal.ts';
 import type { BinaryListener, BinarySocket } from '../websocket/binary-acceptor.ts';
 import type { RatedPeer } from './connection-quality.ts';
 import { DataChannels, type RelayedPacket } from './data-channels.ts';
@@ -33,6 +34,8 @@ export type LiveKitSessionOptions = Pick<RequestQueueOptions, 'rateLimit' | 'wor
   resumeWindow: () => number;
   /** True if the client of a peer has the same protocol. */
   getsPackets: (peerId: string) => boolean;
+  /** A token that expires later, for a client that joins again. Undefined if there is none. @throws ServiceError */
+  renewToken: (token: string) => Promise<RenewedToken | undefined>;
   /** False: the client subscribes to each track itself. */
   autoSubscribe: boolean;
   /** Called once when the session has ended, for any reason. */
@@ -56,13 +59,16 @@ export class LiveKitSession implements PeerConnection {
   /** Undefined once the client has joined. */
   #early: PeerEvent[] | undefined = [];
   #window: Timer | undefined;
+  readonly #renewal: TokenRenewal;
+  #token = '';
   #ended = false;
 
   constructor(peer: Peer, options: LiveKitSessionOptions) {
     this.peer = peer;
     this.#options = options;
     this.#queue = new RequestQueue(options);
-    const { identityOf, iceServers } = options;
+    const { log, identityOf, iceServers, renewToken } = options;
+    this.#renewal = new TokenRenewal({ log, renew: () => renewToken(this.#token), renewed: (token) => this.#renewed(token) });
     const mayReceive = (publisherId: string, trackId: string) => peer.session.mayReceive(publisherId, trackId);
     this.#view = new RoomView({ peer, sid: this.sid, identityOf, iceServers, mayReceive });
   }
@@ -72,8 +78,8 @@ export class LiveKitSession implements PeerConnection {
   }
 
   /** Connects the peer and sends it the room. If that fails, the session ends. @throws ServiceError of the room */
-  async start(socket: BinarySocket): Promise<void> {
-    this.#attach(socket);
+  async start(socket: BinarySocket, credentials: RenewedToken): Promise<void> {
+    this.#attach(socket, credentials);
     try {
       // As in LiveKit, the newest connection of an identity wins.
       this.peer.connect(this, { takeover: true });
@@ -85,8 +91,8 @@ export class LiveKitSession implements PeerConnection {
   }
 
   /** Continues on another socket, and restarts ICE. @throws ServiceError of the media */
-  async resume(socket: BinarySocket): Promise<void> {
-    this.#attach(socket);
+  async resume(socket: BinarySocket, credentials: RenewedToken): Promise<void> {
+    this.#attach(socket, credentials);
     const iceServers = iceServersOf(this.#options.iceServers());
     const lastMessageSeq = this.#media?.data.lastSequence ?? 0;
     this.#send({ case: 'reconnect', value: new ReconnectResponse({ iceServers, serverInfo: serverInfo(), lastMessageSeq }) });
@@ -199,8 +205,11 @@ export class LiveKitSession implements PeerConnection {
     if (message) this.#send(message);
   }
 
-  #attach(socket: BinarySocket): void {
+  /** `credentials`: with which the client authenticated the socket. */
+  #attach(socket: BinarySocket, { token, expiresAt }: RenewedToken): void {
     this.#window?.stop();
+    this.#token = token;
+    this.#renewal.schedule(expiresAt);
     this.#socket?.close('takenOver');
     this.#socket = socket;
     this.pongTimeoutChanged();
@@ -228,6 +237,11 @@ export class LiveKitSession implements PeerConnection {
     if (!this.#queue.take(bytes, request !== undefined && isResponse(request))) socket.refuse('tooFast');
     else if (request?.method === 'ping' || request?.method === 'pingReq') this.#pong(request);
     else if (request && !this.#enqueue(request, bytes)) socket.refuse('tooFast');
+  }
+
+  #renewed(token: string): void {
+    this.#token = token;
+    this.#send({ case: 'refreshToken', value: token });
   }
 
   /** Out of order: it shows that the connection is alive, regardless of slow requests before it. */
@@ -287,6 +301,7 @@ export class LiveKitSession implements PeerConnection {
     if (this.#ended) return;
     this.#ended = true;
     this.#window?.stop();
+    this.#renewal.stop();
     this.#queue.end();
     this.#media?.subscriber.close();
     this.#options.ended();

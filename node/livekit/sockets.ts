@@ -27,7 +27,7 @@ export type LiveKitSocketsOptions = Omit<BinaryAcceptorOptions, 'authenticate' |
   Pick<LiveKitSessionOptions, 'rateLimit' | 'resumeWindow'> &
   Pick<QualityReportsOptions, 'statsOf'> & {
     limits: BinaryAcceptorLimits & SessionLimits & { readonly qualityInterval: number };
-    access: Pick<AccessAdmission, 'verify' | 'isLocal' | 'openRoom' | 'enter'>;
+    access: Pick<AccessAdmission, 'verify' | 'renew' | 'isLocal' | 'openRoom' | 'enter'>;
     /** Proxies the socket of a client whose room is on another node. */
     forward: ProxySocket;
     /** Request budget of a peer, shared with its other connections. */
@@ -119,26 +119,28 @@ export class LiveKitSockets {
     return false;
   }
 
-  async #start(peer: Peer, { query, socket }: Entering): Promise<void> {
+  async #start(peer: Peer, { access, query, socket }: Entering): Promise<void> {
+    const credentials = { token: query.token, expiresAt: access.expiresAt };
     const old = this.#sessions.get(peer);
     if (query.reconnect) {
-      if (old && old.sid === query.resume) await old.resume(socket);
+      if (old && old.sid === query.resume) await old.resume(socket, credentials);
       else dismiss(socket, 'resumeFailed');
       return;
     }
     const delay = this.#options.workOf(peer).charge(entryCost);
     if (delay > 0) await new Promise<void>((resolve) => new Timer(delay, resolve));
     if (!socket.open) return;
-    await this.#open(peer, query).start(socket);
+    await this.#open(peer, query).start(socket, credentials);
   }
 
   #open(peer: Peer, { autoSubscribe }: ConnectionQuery): LiveKitSession {
-    const { log, limits, rateLimit, resumeWindow, workOf, iceServers } = this.#options;
+    const { log, limits, rateLimit, resumeWindow, workOf, iceServers, access } = this.#options;
     const find = (peerId: string) => this.#options.findPeer(peer.roomId, peerId);
     const session: LiveKitSession = new LiveKitSession(peer, {
       ...{ limits, rateLimit, resumeWindow, autoSubscribe, work: workOf(peer) },
       log: log.child({ room: peer.roomId, peer: peer.id }),
       iceServers: () => iceServers(peer),
+      renewToken: (token) => access.renew(token),
       // A peer has the name that its backend gave it.
       identityOf: (peerId) => find(peerId)?.externalId ?? peerId,
       getsPackets: (peerId) => {

@@ -5,10 +5,11 @@ import type { LocalRooms } from './local-rooms.ts';
 import type { Peer } from './peers/peer.ts';
 import type { Access } from './tokens/access-claims.ts';
 import type { AccessTokens } from './tokens/access-tokens.ts';
+import type { RenewedToken } from './tokens/token-renewal.ts';
 
 export type AccessAdmissionOptions = {
   rooms: Pick<LocalRooms, 'has' | 'room' | 'roomNotFoundError' | 'revoked'>;
-  tokens: Pick<AccessTokens, 'verify'>;
+  tokens: Pick<AccessTokens, 'verify' | 'renew'>;
   /** Creates a room at the least loaded node, unless a node has it. */
   openRoom: (options: RoomOptions & { roomId: string }) => Promise<void>;
   /** True while other nodes may own unknown rooms. */
@@ -26,6 +27,11 @@ export class AccessAdmission {
   /** @throws ServiceError `invalid_token`, `forbidden` */
   verify(token: string): Promise<Access> {
     return this.#options.tokens.verify(token);
+  }
+
+  /** For a client that is connected: a token with which it may join again later. Undefined if there is none. @throws ServiceError */
+  renew(token: string): Promise<RenewedToken | undefined> {
+    return this.#options.tokens.renew(token);
   }
 
   /** True if the room of the token is on this node. */

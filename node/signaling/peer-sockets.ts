@@ -10,6 +10,7 @@ import { Timer } from '../common/timer.ts';
 import { TokenBucket } from '../common/token-bucket.ts';
 import type { Peer } from '../rooms/peers/peer.ts';
 import type { PeerClaims } from '../rooms/tokens/peer-tokens.ts';
+import { type RenewedToken, TokenRenewal } from '../rooms/tokens/token-renewal.ts';
 import type { OriginRule } from '../websocket/origin.ts';
 import type { TextSocket, TextSocketListener } from '../websocket/text-socket.ts';
 import type { ClientAddress } from '../websocket/upgrade.ts';
@@ -18,7 +19,6 @@ import { ConnectionChecks } from './connection-checks.ts';
 import { errorResponse, parseData, parseRequest } from './frames.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import { PeerSession } from './session.ts';
-import { TokenRenewal } from './token-renewal.ts';
 import { WebSocketAcceptor } from './websocket-acceptor.ts';
 
 export type PeerSocketsOptions = AuthenticationOptions & {
@@ -186,8 +186,15 @@ export class PeerSockets {
       resumeWindow: Math.round(session.resumeWindow / 1_000),
     };
     session.start({ id, ok: true, data: answer }, resumed ? received : 0);
-    renewal.schedule(claims);
+    renewal.schedule(claims.expiresAt);
     return session.listener(socket);
+  }
+
+  async #newToken({ roomId, id: peerId }: Peer): Promise<RenewedToken | undefined> {
+    const { signToken, verifyToken } = this.#options;
+    const token = await signToken({ roomId, peerId });
+    const claims = await verifyToken(token);
+    return claims && { token, expiresAt: claims.expiresAt };
   }
 
   /** A join belongs to the trace of its handshake, else to that of its room. */
@@ -220,8 +227,7 @@ export class PeerSockets {
     const log = this.#options.log.child({ room: peer.roomId, peer: peer.id, client: clientAddress.address });
     const renewal = new TokenRenewal({
       log,
-      signToken: this.#options.signToken,
-      verifyToken: this.#options.verifyToken,
+      renew: () => this.#newToken(peer),
       renewed: (token) => session.send({ event: 'tokenUpdated', data: { token } }),
     });
     const session = new PeerSession(peer, {

@@ -1,9 +1,10 @@
 // Access tokens: JWTs that a backend signs itself, with claims as in LiveKit's. Verification returns the rights of a peer or one error.
 import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
-import { decodeJwt, errors, jwtVerify } from 'jose';
+import { decodeJwt, errors, jwtVerify, SignJWT } from 'jose';
 import { ServiceError } from '../../../api/errors.ts';
 import { type AccessKey, publicKeyAlgorithm } from '../../../api/settings/access-keys.ts';
 import { type Access, accessOf } from './access-claims.ts';
+import type { RenewedToken } from './token-renewal.ts';
 
 /** Maximum difference between the clocks of backend and node, in seconds. */
 const clockTolerance = 60;
@@ -41,6 +42,23 @@ export class AccessTokens {
     });
     this.#checkLifetime(payload, now / 1000);
     return accessOf(payload, key);
+  }
+
+  /**
+   * A token with the claims of a valid one that expires later; undefined if the longest validity is reached, or if the node cannot sign it: it
+   * has only the public key. Its time of issue stays, so that it does not undo later changes of permissions. @throws ServiceError like verify()
+   */
+  async renew(token: string): Promise<RenewedToken | undefined> {
+    const { expiresAt } = await this.verify(token);
+    const { key, material } = this.#verifierOf(token);
+    if (key.secret === undefined) return undefined;
+    const claims = decodeJwt(token);
+    const now = this.#now() / 1000;
+    const start = Math.min(claims.nbf ?? now, claims.iat ?? now, now);
+    const exp = Math.floor(Math.min(now + expiresAt / 1000 - start, start + this.#options.maxTtl() / 1000));
+    if (exp * 1000 <= expiresAt) return undefined;
+    const signed = await new SignJWT({ ...claims, exp }).setProtectedHeader({ alg: 'HS256', typ: 'JWT' }).sign(material);
+    return { token: signed, expiresAt: exp * 1000 };
   }
 
   /** From its issue, or now if it does not tell, to its expiry. */

@@ -79,10 +79,17 @@ async function start(t: TestContext) {
     const ended = Promise.withResolvers<void>();
     const session = new LiveKitSession(peer, {
       ...{ log, limits: livekitLimits, rateLimit: () => null, work: new TokenBucket(() => null, 1), resumeWindow: () => 0 },
-      ...{ iceServers: () => [], identityOf: (id) => id, getsPackets: () => false, autoSubscribe: true, ended: ended.resolve },
+      ...{
+        iceServers: () => [],
+        identityOf: (id) => id,
+        getsPackets: () => false,
+        autoSubscribe: true,
+        renewToken: async () => undefined,
+        ended: ended.resolve,
+      },
     });
     const socket = new StubSocket();
-    await session.start(socket as unknown as BinarySocket);
+    await session.start(socket as unknown as BinarySocket, { token: '', expiresAt: Number.MAX_SAFE_INTEGER });
     return { session, socket, ended: ended.promise };
   };
   return { open, reasons, crashes };

@@ -295,6 +295,15 @@ test('a token for a room that does not exist ends with a leave, an invalid one w
   assert.equal(status, 401);
 });
 
+test('before its token expires, a client gets one with which it joins again', async (t) => {
+  const { url } = await start(t);
+  const ada = await LiveKitSocket.open(url, await signAccessToken({ identity: 'ada', ttl: 1 }));
+  const renewed = await ada.waitFor('refreshToken');
+  const again = await LiveKitSocket.open(url, renewed);
+  assert.equal((await again.waitFor('join')).participant?.identity, 'ada');
+  assert.equal((await ada.waitFor('leave')).reason, DisconnectReason.DUPLICATE_IDENTITY);
+});
+
 test('permissions that change are sent to the client, and the end of the node lets it join elsewhere', async (t) => {
   const { join, peer, sockets } = await start(t);
   const ada = await join('ada');

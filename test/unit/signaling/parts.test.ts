@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TokenBucket } from '../../../node/common/token-bucket.ts';
+import { renewalDelay, TokenRenewal } from '../../../node/rooms/tokens/token-renewal.ts';
 import { type OutboxLimits, SendQueue } from '../../../node/signaling/outbox.ts';
-import { renewalDelay, TokenRenewal } from '../../../node/signaling/token-renewal.ts';
 import { isAllowedOrigin } from '../../../node/websocket/origin.ts';
 import { silentLog } from '../../kit/silent-log.ts';
 import { turns } from '../../kit/turns.ts';
@@ -121,14 +121,13 @@ test('renewal repeats with the validity of each new token until it is stopped', 
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
   const lifetime = 60 * 24 * 3_600_000;
   const renewed: string[] = [];
-  const claims = () => ({ roomId: 'r', peerId: 'p', expiresAt: Date.now() + lifetime });
+  const expiresAt = () => Date.now() + lifetime;
   const renewal = new TokenRenewal({
     log: silentLog(),
-    signToken: async () => `token ${renewed.length + 1}`,
-    verifyToken: async () => claims(),
+    renew: async () => ({ token: `token ${renewed.length + 1}`, expiresAt: expiresAt() }),
     renewed: (token) => renewed.push(token),
   });
-  renewal.schedule(claims());
+  renewal.schedule(expiresAt());
   const pass = async (time: number) => {
     // In steps, because a timer of more than 24.8 days consists of several, and each may be late by a step.
     for (let left = time; left > 0; left -= 60_000) t.mock.timers.tick(60_000);

@@ -300,3 +300,26 @@ describe('revocations', () => {
     );
   });
 });
+
+describe('renewed', () => {
+  const hour = 3_600;
+  const at = (time: number) => new AccessTokens({ keys: () => keys, maxTtl: () => day * 1000, now: () => time * 1000 });
+
+  test('a token has the same claims and is valid for as long again, up to the longest validity since its issue', async () => {
+    const token = await sign({ identity: 'alice', ttl: 20 * hour, claims: { name: 'Alice', iat: now } });
+    const first = await at(now).verify(token);
+    assert.equal(await at(now).renew(token), undefined);
+    const renewed = await at(now + hour).renew(token);
+    assert.equal(renewed?.expiresAt, (now + 21 * hour) * 1000);
+    assert.deepEqual(await at(now + 21 * hour).verify(renewed.token), { ...first, expiresAt: renewed.expiresAt });
+    const last = await at(now + 20 * hour).renew(renewed.token);
+    assert.equal(last?.expiresAt, (now + day) * 1000);
+    assert.equal(await at(now + 23 * hour).renew(last.token), undefined);
+  });
+
+  test('an expired token is rejected, and a node with the public key alone signs none', async () => {
+    await assert.rejects(at(now + 2 * hour).renew(await sign({ ttl: hour })), { code: 'invalid_token' });
+    const token = await sign({ keyId: 'nist', key: nist.privateKey, alg: 'ES256' });
+    assert.equal(await at(now + 60).renew(token), undefined);
+  });
+});

@@ -1,7 +1,6 @@
 // Token renewal: renews the token of a peer before it expires, so that a client can reconnect even after days.
-import type { Log } from '../common/log.ts';
-import { Timer } from '../common/timer.ts';
-import type { PeerClaims } from '../rooms/tokens/peer-tokens.ts';
+import type { Log } from '../../common/log.ts';
+import { Timer } from '../../common/timer.ts';
 
 /** Minimum time before expiry in milliseconds, for tokens with a long validity. */
 const margin = 10 * 60 * 1000;
@@ -13,10 +12,12 @@ export function renewalDelay(remaining: number): number {
   return Math.max(minDelayMs, remaining * 0.8, remaining - margin);
 }
 
+/** `expiresAt`: milliseconds since 1970. */
+export type RenewedToken = { token: string; expiresAt: number };
 export type TokenRenewalOptions = {
   log: Log;
-  signToken: (peer: { roomId: string; peerId: string }) => Promise<string>;
-  verifyToken: (token: string) => Promise<PeerClaims | undefined>;
+  /** Resolves with undefined if the token cannot be renewed, which is final. */
+  renew: () => Promise<RenewedToken | undefined>;
   renewed: (token: string) => void;
 };
 
@@ -30,11 +31,11 @@ export class TokenRenewal {
     this.#options = options;
   }
 
-  /** Restarts with the current token of the peer. */
-  schedule(claims: PeerClaims): void {
+  /** Restarts with the expiry of the current token of the peer. */
+  schedule(expiresAt: number): void {
     this.#timer?.stop();
     if (this.#stopped) return;
-    this.#timer = new Timer(renewalDelay(claims.expiresAt - Date.now()), () => void this.#renew(claims));
+    this.#timer = new Timer(renewalDelay(expiresAt - Date.now()), () => void this.#renew(expiresAt));
   }
 
   stop(): void {
@@ -42,17 +43,16 @@ export class TokenRenewal {
     this.#timer?.stop();
   }
 
-  async #renew(claims: PeerClaims): Promise<void> {
-    const { signToken, verifyToken, renewed, log } = this.#options;
+  async #renew(expiresAt: number): Promise<void> {
+    const { renew, renewed, log } = this.#options;
     try {
-      const token = await signToken({ roomId: claims.roomId, peerId: claims.peerId });
-      const next = await verifyToken(token);
-      if (this.#stopped) return;
-      renewed(token);
-      if (next) this.schedule(next);
+      const next = await renew();
+      if (this.#stopped || !next) return;
+      renewed(next.token);
+      this.schedule(next.expiresAt);
     } catch (error) {
       log.error({ err: error }, 'could not renew peer token');
-      if (claims.expiresAt > Date.now()) this.schedule(claims);
+      if (expiresAt > Date.now()) this.schedule(expiresAt);
     }
   }
 }
