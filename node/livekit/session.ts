@@ -13,7 +13,7 @@ import type { RoomSession } from '../rooms/peers/room-session.ts';
 import { type RenewedToken, TokenRenewal } from '../rooms/tokens/token-renewal.ts';
 import type { BinaryListener, BinarySocket } from '../websocket/binary-acceptor.ts';
 import type { RatedPeer } from './connection-quality.ts';
-import { DataChannels, type RelayedPacket } from './data-channels.ts';
+import { DataChannels, isDataEvent, type RelayedPacket } from './data/data-channels.ts';
 import { costOf, type HandlerContext, handleRequest, isResponse } from './handlers.ts';
 import { trackSid } from './ids.ts';
 import { encode, iceServersOf, type LeaveCause, leaveMessage, type Message, serverInfo } from './messages.ts';
@@ -111,7 +111,7 @@ export class LiveKitSession implements PeerConnection {
       this.#queue.allow(responsesPerTrack);
       subscriber?.subscribed(event.data);
     } else if (event.event === 'trackUnsubscribed') subscriber?.unsubscribed(event.data.trackId);
-    else if (event.event === 'data') this.#media?.data.message(event.data);
+    else if (isDataEvent(event)) this.#media?.data.received(event);
     else if (event.event === 'layersChanged') this.#layersChanged(event.data);
     else {
       if (event.event === 'trackRemoved') publisher?.removed(event.data.trackId);

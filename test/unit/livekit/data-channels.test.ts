@@ -1,12 +1,24 @@
 // Data of LiveKit clients on fake media: packets between them, and messages with other peers.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { DataPacket, RpcRequest, UserPacket } from '@livekit/protocol';
+import {
+  DataPacket,
+  DataStream_Chunk,
+  DataStream_Header,
+  DataStream_TextHeader,
+  DataStream_Trailer,
+  RpcAck,
+  RpcError,
+  RpcRequest,
+  RpcResponse,
+  UserPacket,
+} from '@livekit/protocol';
 import { pino } from 'pino';
+import type { PeerEvent } from '../../../api/socket/peer-events.ts';
 import type { Log } from '../../../node/common/log.ts';
-import { DataChannels, type RelayedPacket } from '../../../node/livekit/data-channels.ts';
+import { DataChannels, isDataEvent, type RelayedPacket } from '../../../node/livekit/data/data-channels.ts';
 import type { MessageChannelListener } from '../../../node/rooms/interfaces.ts';
-import { connectPeer, makeRoom, type TestConnection } from '../../kit/fakes/rooms.ts';
+import { connectPeer, flushEvents, makeRoom } from '../../kit/fakes/rooms.ts';
 import { ByteFuzzer } from '../../kit/fuzzer.ts';
 import { silentLog } from '../../kit/silent-log.ts';
 
@@ -26,17 +38,20 @@ async function start(t: TestContext, log: Log = silentLog()) {
     const data = new DataChannels({
       ...{ log, room: session, sid: `PA_${peerId}`, identity: `user ${peerId}` },
       identityOf: (id) => `user ${id}`,
-      peerOf: (identity) => /^user (ada|bob)$/.exec(identity)?.[1],
+      peerOf: (identity) => /^user (ada|bob|own)$/.exec(identity)?.[1],
       getsPackets: (id) => id !== 'own',
     });
     await data.open();
-    Object.assign(connection, { relayed: (packet: object) => data.relayed(packet as RelayedPacket) });
+    Object.assign(connection, {
+      relayed: (packet: object) => data.relayed(packet as RelayedPacket),
+      send: (event: PeerEvent) => isDataEvent(event) && data.received(event),
+    });
     return { data, peer, receive: (await received.promise).message };
   };
   const [ada, bob] = [await open('ada'), await open('bob')];
   await rooms.addPeer('r', { type: 'webrtc', peerId: 'own' });
-  const own: TestConnection = (await connectPeer(rooms, 'r', 'own')).connection;
-  return { ada, bob, own, sent };
+  const { connection: own, peer: ownPeer } = await connectPeer(rooms, 'r', 'own');
+  return { ada, bob, own, ownPeer, sent };
 }
 
 const packetOf = (init: ConstructorParameters<typeof DataPacket>[0]) => Buffer.from(new DataPacket(init).toBinary());
@@ -102,9 +117,9 @@ test('a packet for some participants reaches only these, and a packet that is no
 
 test('a message of another peer, and of the server, becomes a packet', async (t) => {
   const { ada, sent } = await start(t);
-  ada.data.message({ from: 'own', label: 'l', payload: { b: 2 } });
-  ada.data.message({ from: null, label: 'l', payload: 'text' });
-  ada.data.message({ from: 'bob', label: 'l', payload: 'repeated' });
+  ada.data.received({ event: 'data', data: { from: 'own', label: 'l', payload: { b: 2 } } });
+  ada.data.received({ event: 'data', data: { from: null, label: 'l', payload: 'text' } });
+  ada.data.received({ event: 'data', data: { from: 'bob', label: 'l', payload: 'repeated' } });
   assert.deepEqual(
     sent.map(({ packet: { participantIdentity, value } }) => [
       participantIdentity,
@@ -116,6 +131,84 @@ test('a message of another peer, and of the server, becomes a packet', async (t)
       ['', 'text', 'l'],
     ],
   );
+});
+
+const rpc = (init: ConstructorParameters<typeof RpcRequest>[0]) =>
+  packetOf({ value: { case: 'rpcRequest', value: new RpcRequest({ version: 1, ...init }) }, destinationIdentities: ['user own'] });
+/** Cases and texts of the packets that a client received. */
+const shown = (sent: readonly { to: string; packet: DataPacket }[], receiver: string) =>
+  sent
+    .filter(({ to }) => to === receiver)
+    .map(({ packet: { participantIdentity, value } }) => {
+      if (value.case === 'rpcRequest') return [value.case, participantIdentity, value.value.payload];
+      if (value.case !== 'rpcResponse') return [value.case, participantIdentity];
+      const outcome = value.value.value;
+      return [value.case, participantIdentity, outcome.case === 'error' ? outcome.value.code : outcome.value];
+    });
+
+test('a LiveKit client requests an RPC of a peer with another client, which responds', async (t) => {
+  const { ada, own, ownPeer, sent } = await start(t);
+  ada.receive('_reliable', rpc({ id: '1', method: 'm', payload: '{"a":1}', responseTimeoutMs: 5_000 }));
+  const [requested] = own.of('rpcRequested');
+  assert.deepEqual([requested?.from, requested?.method, requested?.payload], ['ada', 'm', { a: 1 }]);
+  ownPeer.session.respondRpc({ rpcId: requested?.rpcId ?? '', payload: { done: true } });
+  await flushEvents();
+  ada.receive('_reliable', rpc({ id: '2', method: 'm'.repeat(65) }));
+  ownPeer.disconnect();
+  ada.receive('_reliable', rpc({ id: '3', method: 'm' }));
+  await flushEvents();
+  assert.deepEqual(shown(sent, 'ada'), [
+    ['rpcAck', 'user own'],
+    ['rpcResponse', 'user own', '{"done":true}'],
+    ['rpcAck', 'user own'],
+    ['rpcResponse', 'user own', 1500],
+    ['rpcAck', 'user own'],
+    ['rpcResponse', 'user own', 1503],
+  ]);
+  assert.deepEqual(shown(sent, 'bob'), []);
+});
+
+test('a peer with another client requests an RPC of a LiveKit client, which responds', async (t) => {
+  const { ada, bob, own, ownPeer, sent } = await start(t);
+  const request = (rpcId: string) => ownPeer.session.sendRpc({ rpcId, to: 'bob', method: 'm', payload: { b: 2 }, timeout: 5 });
+  const respond = (value: RpcResponse['value']) => {
+    const { value: last } = sent.at(-1)?.packet ?? assert.fail();
+    const requestId = last.case === 'rpcRequest' ? last.value.id : assert.fail();
+    // Of another client it is ignored.
+    for (const { receive } of [ada, bob]) {
+      receive('_reliable', packetOf({ value: { case: 'rpcAck', value: new RpcAck({ requestId }) }, destinationIdentities: ['user own'] }));
+      receive(
+        '_reliable',
+        packetOf({ value: { case: 'rpcResponse', value: new RpcResponse({ requestId, value }) }, destinationIdentities: ['user own'] }),
+      );
+    }
+  };
+  request('1');
+  respond({ case: 'payload', value: 'yes' });
+  request('2');
+  respond({ case: 'error', value: new RpcError({ code: 1500, message: 'no' }) });
+  await flushEvents();
+  assert.deepEqual(shown(sent, 'bob'), Array(2).fill(['rpcRequest', 'user own', '{"b":2}']));
+  assert.deepEqual(
+    [own.of('rpcResponded'), own.of('rpcFailed')],
+    [[{ rpcId: '1', payload: 'yes' }], [{ rpcId: '2', code: 'rpc_failed', message: 'no' }]],
+  );
+});
+
+test('a text stream reaches other LiveKit clients in parts, and other peers as one message', async (t) => {
+  const { ada, own, sent } = await start(t);
+  const send = (value: DataPacket['value']) => ada.receive('_reliable', packetOf({ value }));
+  const text = (streamId: string, parts: readonly string[], reason = '') => {
+    const contentHeader = { case: 'textHeader' as const, value: new DataStream_TextHeader({}) };
+    send({ case: 'streamHeader', value: new DataStream_Header({ streamId, topic: 'lk.chat', contentHeader }) });
+    for (const part of parts) send({ case: 'streamChunk', value: new DataStream_Chunk({ streamId, content: Buffer.from(part) }) });
+    send({ case: 'streamTrailer', value: new DataStream_Trailer({ streamId, reason }) });
+  };
+  text('1', ['hello ', 'you']);
+  text('cancelled', ['hello'], 'cancelled');
+  text('large', ['x'.repeat(40_000), 'x'.repeat(40_000)]);
+  assert.deepEqual(own.of('data'), [{ from: 'ada', label: 'lk.chat', payload: 'hello you' }]);
+  assert.equal(sent.filter(({ to }) => to === 'bob').length, 11);
 });
 
 test('a client without the permission sends no packets', async (t) => {

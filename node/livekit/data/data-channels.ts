@@ -1,11 +1,14 @@
 // Data of a LiveKit client: packets that it exchanges with other LiveKit clients unchanged, and messages with all other peers.
 import { DataPacket, UserPacket } from '@livekit/protocol';
-import { ServiceError } from '../../api/errors.ts';
-import type { Metadata } from '../../api/json.ts';
-import type { PeerEvent } from '../../api/socket/peer-events.ts';
-import type { Log } from '../common/log.ts';
-import type { MessageChannels } from '../rooms/interfaces.ts';
-import type { RoomSession } from '../rooms/peers/room-session.ts';
+import { ServiceError } from '../../../api/errors.ts';
+import type { Metadata } from '../../../api/json.ts';
+import type { PeerEvent } from '../../../api/socket/peer-events.ts';
+import type { Log } from '../../common/log.ts';
+import type { MessageChannels } from '../../rooms/interfaces.ts';
+import type { RoomSession } from '../../rooms/peers/room-session.ts';
+import { bytesOf, payloadOf } from './payloads.ts';
+import { RpcBridge } from './rpc-bridge.ts';
+import { TextStreams } from './text-streams.ts';
 
 const reliable = '_reliable';
 const lossy = '_lossy';
@@ -33,13 +36,23 @@ export type DataChannelsOptions = {
 /** What sessions of LiveKit clients relay to each other. */
 export type RelayedPacket = { label: string; bytes: Buffer };
 
+type DataEvent = Extract<PeerEvent, { event: 'data' | 'rpcRequested' | 'rpcResponded' | 'rpcFailed' }>;
+
+export function isDataEvent(event: PeerEvent): event is DataEvent {
+  return event.event === 'data' || event.event === 'rpcRequested' || event.event === 'rpcResponded' || event.event === 'rpcFailed';
+}
+
 export class DataChannels {
   readonly #options: DataChannelsOptions;
+  readonly #rpcs: RpcBridge;
+  readonly #texts = new TextStreams(maxPacketBytes);
   #channels: MessageChannels | undefined;
   #lastSequence = 0;
 
   constructor(options: DataChannelsOptions) {
     this.#options = options;
+    const { room, identityOf, getsPackets } = options;
+    this.#rpcs = new RpcBridge({ room, identityOf, getsPackets, send: (packet) => this.#send(packet) });
   }
 
   /** After both transports exist. @throws ServiceError of the media */
@@ -58,13 +71,23 @@ export class DataChannels {
     this.#channels?.send(label, bytes);
   }
 
-  /** A message of a peer with another client, or of the server. */
-  message({ from, label, payload }: Extract<PeerEvent, { event: 'data' }>['data']): void {
+  /** A message or an RPC of a peer with another client, or of the server. */
+  received(event: DataEvent): void {
+    if (event.event === 'data') this.#message(event.data);
+    else if (event.event === 'rpcRequested') this.#rpcs.requested(event.data);
+    else if (event.event === 'rpcResponded') this.#rpcs.responded(event.data);
+    else this.#rpcs.failed(event.data);
+  }
+
+  #message({ from, label, payload }: Extract<PeerEvent, { event: 'data' }>['data']): void {
     const { identityOf, getsPackets } = this.#options;
     if (from !== null && getsPackets(from)) return;
     const participantIdentity = from === null ? '' : identityOf(from);
     const value = new UserPacket({ payload: bytesOf(payload), topic: label, participantIdentity });
-    const packet = new DataPacket({ participantIdentity, value: { case: 'user', value } });
+    this.#send(new DataPacket({ participantIdentity, value: { case: 'user', value } }));
+  }
+
+  #send(packet: DataPacket): void {
     this.#channels?.send(reliable, Buffer.from(packet.toBinary()));
   }
 
@@ -87,11 +110,18 @@ export class DataChannels {
     // Clients name the receivers of a message in its packet, or in the message itself.
     const names = [...packet.destinationIdentities, ...(value.case === 'user' ? value.value.destinationIdentities : [])];
     const to = names.length > 0 ? names.flatMap((name) => peerOf(name) ?? []) : undefined;
+    if (this.#rpcs.takes(value, to?.[0])) return;
     Object.assign(packet, { participantSid, participantIdentity });
     if (value.case === 'user') Object.assign(value.value, { participantSid, participantIdentity });
     const relayed: RelayedPacket = { label, bytes: Buffer.from(packet.toBinary()) };
-    const data = value.case === 'user' ? { label: value.value.topic ?? '', payload: payloadOf(value.value.payload) } : undefined;
-    room.relay({ message: relayed, bytes: relayed.bytes.length, to, data });
+    room.relay({ message: relayed, bytes: relayed.bytes.length, to, data: this.#messageOf(packet) });
+  }
+
+  /** For peers with other clients. */
+  #messageOf(packet: DataPacket): { label: string; payload: Metadata } | undefined {
+    if (packet.value.case === 'user') return { label: packet.value.value.topic ?? '', payload: payloadOf(packet.value.value.payload) };
+    const text = this.#texts.received(packet);
+    return text && { label: text.topic, payload: new TextDecoder().decode(text.bytes) };
   }
 
   /** A client that resumes does not know which of its packets arrived. Older clients do not number them. */
@@ -111,24 +141,4 @@ function parse(message: Buffer): DataPacket {
   } catch (error) {
     throw new ServiceError('bad_request', 'The message is not a DataPacket', { cause: error });
   }
-}
-
-/** Text that is JSON becomes its value, other bytes become `{base64}`. */
-function payloadOf(bytes: Uint8Array): Metadata {
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    try {
-      return JSON.parse(text) as Metadata;
-    } catch {
-      return text;
-    }
-  } catch {
-    return { base64: Buffer.from(bytes).toString('base64') };
-  }
-}
-
-function bytesOf(payload: Metadata): Uint8Array {
-  const { base64 } = typeof payload === 'object' && payload !== null && !Array.isArray(payload) ? payload : {};
-  if (typeof base64 === 'string' && Object.keys(payload as object).length === 1) return new Uint8Array(Buffer.from(base64, 'base64'));
-  return new TextEncoder().encode(typeof payload === 'string' ? payload : JSON.stringify(payload));
 }
