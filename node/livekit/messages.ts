@@ -58,15 +58,18 @@ export type RoomState = {
   incarnation: string;
   metadata: Metadata | null;
   participants: number;
+  /** True if the room is recorded or streamed. */
+  recorded: boolean;
   capabilities: RtpCapabilities;
 };
 
-export function roomMessage({ roomId, incarnation, metadata, participants, capabilities }: RoomState): Room {
+export function roomMessage({ roomId, incarnation, metadata, participants, recorded, capabilities }: RoomState): Room {
   return new Room({
     sid: roomSid(incarnation),
     name: roomId,
     metadata: textOf(metadata),
     numParticipants: participants,
+    activeRecording: recorded,
     enabledCodecs: codecsOf(capabilities),
   });
 }

@@ -46,8 +46,12 @@ export function peerParticipant(
   return { id, sid: participantSid(id), identity, kind: ParticipantInfo_Kind.STANDARD, metadata, attributes, tracks };
 }
 
-export function componentParticipant({ id, type, tracks }: { id: string; type: ComponentType; tracks: readonly TrackView[] }): Participant {
-  const kind = componentKinds[type] ?? ParticipantInfo_Kind.EGRESS;
+type ComponentOf = { id: string; type: ComponentType; tracks: readonly TrackView[] };
+
+/** @returns undefined for components that publish nothing: recordings and streams */
+export function componentParticipant({ id, type, tracks }: ComponentOf): Participant | undefined {
+  const kind = componentKinds[type];
+  if (kind === undefined) return undefined;
   return { id, sid: participantSid(id), identity: id, kind, metadata: { name: type }, attributes: {}, tracks };
 }
 

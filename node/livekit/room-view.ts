@@ -154,7 +154,9 @@ export class RoomView {
       case 'trackNotSupported':
         return [unsupportedMessage(trackSid(event.data.trackId))];
       default: {
+        const { recorded } = this.roster;
         const change = this.roster.apply(event);
+        if (recorded !== this.roster.recorded) return [this.#roomUpdate()];
         if (!change) return [];
         this.#remember(change);
         if (event.event === 'trackRemoved') for (const tracks of [this.#permitted, this.#streams]) tracks.delete(event.data.trackId);
@@ -215,7 +217,7 @@ export class RoomView {
 
   #roomState(participants: number) {
     const { incarnation = '', metadata = null, capabilities = {} } = this.#room ?? {};
-    return { roomId: this.#options.peer.roomId, incarnation, metadata, participants, capabilities };
+    return { roomId: this.#options.peer.roomId, incarnation, metadata, participants, recorded: this.roster.recorded, capabilities };
   }
 
   #self() {

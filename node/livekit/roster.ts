@@ -14,6 +14,8 @@ export class Roster {
   readonly #identityOf: (peerId: string) => string;
   /** By id of the peer or component. */
   readonly #participants = new Map<string, Participant>();
+  /** Recordings and streams. */
+  readonly #outputs = new Set<string>();
 
   constructor(identityOf: (peerId: string) => string) {
     this.#identityOf = identityOf;
@@ -26,7 +28,12 @@ export class Roster {
   /** The state of the room; later events may repeat a part of it. */
   fill({ peers, components }: Present): void {
     for (const peer of peers) this.#setPeer(peer);
-    for (const component of components) this.#set(componentParticipant(component));
+    for (const component of components) this.#addComponent(component);
+  }
+
+  /** True if the room is recorded or streamed. */
+  get recorded(): boolean {
+    return this.#outputs.size > 0;
   }
 
   participant(id: string): Participant | undefined {
@@ -57,8 +64,9 @@ export class Roster {
       case 'peerAttributesUpdated':
         return this.#update(event.data.peerId, () => ({ attributes: event.data.attributes }));
       case 'componentAdded':
-        return this.#set(componentParticipant(event.data.component));
+        return this.#addComponent(event.data.component);
       case 'componentRemoved':
+        this.#outputs.delete(event.data.componentId);
         return this.#delete(event.data.componentId);
       case 'trackAdded':
         return this.#addTrack(event.data);
@@ -96,6 +104,13 @@ export class Roster {
   #update(id: string, change: (participant: Participant) => Partial<Participant>): RosterChange | undefined {
     const participant = this.#participants.get(id);
     return participant && this.#set({ ...participant, ...change(participant) });
+  }
+
+  #addComponent(component: RemoteComponent): RosterChange | undefined {
+    const participant = componentParticipant(component);
+    if (participant) return this.#set(participant);
+    this.#outputs.add(component.id);
+    return undefined;
   }
 
   #setPeer(peer: RemotePeer): RosterChange {

@@ -73,6 +73,9 @@ test('the roster follows the events of the room', () => {
   const added = roster.apply({ event: 'trackAdded', data: { componentId: 'c', track: track({ id: 'call', type: 'audio' }) } });
   assert.equal(added && participantInfo(added.participant, 1).isPublisher, true);
   assert.deepEqual(roster.apply({ event: 'trackRemoved', data: { peerId: 'a', trackId: 'video' } })?.participant.tracks, []);
+  const recording = { id: 'rec', type: 'recording' as const, state: 'running' as const, tracks: [] };
+  assert.deepEqual([roster.apply({ event: 'componentAdded', data: { component: recording } }), roster.recorded], [undefined, true]);
+  assert.deepEqual([roster.apply({ event: 'componentRemoved', data: { componentId: 'rec' } }), roster.recorded], [undefined, false]);
   assert.equal(roster.apply({ event: 'peerLeft', data: { peerId: 'a' } })?.left, true);
   assert.equal(roster.apply({ event: 'peerLeft', data: { peerId: 'a' } }), undefined);
   assert.equal(roster.apply({ event: 'activeSpeaker', data: { peerId: null } }), undefined);

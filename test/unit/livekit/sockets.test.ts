@@ -98,6 +98,18 @@ test('a client that joins gets the room, itself and the others, and an offer of 
   assert.deepEqual([iceServers[0]?.urls, iceServers[0]?.username], [['turn:turn.example.com'], 'u']);
 });
 
+test('a recording is no participant, and clients are notified that the room is recorded', async (t) => {
+  const { join, rooms } = await start(t);
+  const ada = await join('ada');
+  assert.equal(ada.joined.room?.activeRecording, false);
+  const { component } = await rooms.addComponent('room', { type: 'recording' });
+  assert.equal((await ada.waitFor('roomUpdate')).room?.activeRecording, true);
+  const bob = await join('bob');
+  assert.deepEqual([bob.joined.room?.activeRecording, bob.joined.otherParticipants.map(({ identity }) => identity)], [true, ['ada']]);
+  await rooms.deleteComponent('room', component.id);
+  assert.equal((await ada.waitFor('roomUpdate')).room?.activeRecording, false);
+});
+
 test('a client is offered data channels, and notified of a publisher and its end', async (t) => {
   const { join, rooms } = await start(t);
   const ada = await join('ada');
