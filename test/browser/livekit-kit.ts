@@ -58,6 +58,11 @@ export class LiveKitPeer {
     }, publishing);
   }
 
+  /** With which the client joins again. */
+  token(): Promise<string | undefined> {
+    return this.page.evaluate(() => (livekit.rooms.main?.room as unknown as { engine: { token?: string } } | undefined)?.engine.token);
+  }
+
   notes(name: string): Promise<{ at: number; name: string; detail?: unknown }[]> {
     return this.page.evaluate((wanted) => livekit.rooms.main?.notes.filter((note) => note.name === wanted) ?? [], name);
   }

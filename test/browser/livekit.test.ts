@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventuallyIn } from '../kit/browser/browser.ts';
+import { eventually } from '../kit/eventually.ts';
 import { blue, type ClientFixture, css, enter, red } from './client-kit.ts';
 import { LiveKitPeer, startLiveKitFixture } from './livekit-kit.ts';
 
@@ -64,13 +65,29 @@ test("a participant with LiveKit's client and a peer of the client library see a
 test('mutes, names, metadata and permissions reach the other side, and the server moderates', async (t) => {
   const fixture = await startLiveKitFixture(t);
   const { node, roomId } = fixture;
-  const ada = await LiveKitPeer.join(fixture, 'ada', { token: { claims: { name: 'Ada', attributes: { role: 'host' } } } });
+  const ada = await LiveKitPeer.join(fixture, 'ada', { token: { ttl: 5, claims: { name: 'Ada', attributes: { role: 'host' } } } });
+  const token = await ada.token();
   await ada.publish({ tone: 440 });
   const bob = await LiveKitPeer.join(fixture, 'bob');
   const own = await enter(fixture, 'own');
   await own.hears(ada, 440);
   await bob.hears(ada, 440);
   await bob.waitForNote('speakers', ['ada']);
+  await ada.waitForNote('localTrackSubscribed');
+  await bob.waitForNote('quality');
+
+  const permit = (all: boolean) =>
+    ada.page.evaluate((allowed) => {
+      livekit.rooms.main?.room.localParticipant.setTrackSubscriptionPermissions(allowed, [{ participantIdentity: 'own', allowAll: true }]);
+    }, all);
+  await permit(false);
+  await bob.waitForNote('permitted', ['ada', 'not_allowed']);
+  await bob.waitForNote('trackUnsubscribed', ['ada', 'audio']);
+  await own.hears(ada, 440);
+  await permit(true);
+  await bob.hears(ada, 440);
+  // Before the first one expired, the server sent another.
+  await eventually('a new token', async () => (await ada.token()) !== token);
 
   const microphone = (muted: boolean) =>
     ada.page.evaluate(async (mute) => {
@@ -187,14 +204,27 @@ test('packets, text streams and RPCs pass between clients, and messages between 
   await bob.waitForNote('data', ['ada', 'lossy', 'lossy']);
   await bob.waitForNote('data', ['ada', 'private', 'only bob']);
   await bob.waitForNote('stream', ['ada', 40_000]);
-  await own.waitForNote('data');
+  await eventuallyIn(own.page, () => kit.rooms.main?.notes.filter(({ name }) => name === 'data').length === 3);
   assert.deepEqual(
     (await own.notes('data')).map(({ detail }) => detail),
     [
       { from: 'ada', label: 'json', payload: { a: 1 } },
       { from: 'ada', label: 'lossy', payload: 'lossy' },
+      { from: 'ada', label: 'chat', payload: 'x'.repeat(40_000) },
     ],
   );
   await own.page.evaluate(() => kit.rooms.main?.room.sendData('own', { b: 2 }));
   await ada.waitForNote('data', ['own', 'own', '{"b":2}']);
+
+  // Payloads of RPCs of the client library are values.
+  const fromOwn = await own.page.evaluate(async () => {
+    const room = kit.rooms.main?.room;
+    room?.rpc.handle('add', ({ payload }) => (payload as { a: number; b: number }).a + (payload as { a: number; b: number }).b);
+    return room?.rpc.request('bob', 'hello', { b: 2 });
+  });
+  assert.equal(fromOwn, 'hello own {"b":2}');
+  const toOwn = await ada.page.evaluate(() =>
+    livekit.rooms.main?.room.localParticipant.performRpc({ destinationIdentity: 'own', method: 'add', payload: '{"a":1,"b":2}' }),
+  );
+  assert.equal(toOwn, '3');
 });

@@ -43,6 +43,9 @@ class LiveKitRoom {
       ),
     );
     this.room.on(RoomEvent.ConnectionStateChanged, (state: ConnectionState) => note(state));
+    this.room.on(RoomEvent.LocalTrackSubscribed, ({ kind }) => note('localTrackSubscribed', kind));
+    this.room.on(RoomEvent.ConnectionQualityChanged, (quality, { identity }) => note('quality', [identity, quality]));
+    this.room.on(RoomEvent.TrackSubscriptionPermissionChanged, (_, status, { identity }) => note('permitted', [identity, status]));
     this.room.on(RoomEvent.LocalTrackUnpublished, ({ kind }) => note('localTrackUnpublished', kind));
     this.room.on(RoomEvent.DataReceived, (bytes, participant, _, topic) =>
       note('data', [participant?.identity, topic, new TextDecoder().decode(bytes)]),
