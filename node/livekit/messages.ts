@@ -35,6 +35,7 @@ type Leave = { action: LeaveRequest_Action; reason: DisconnectReason };
 /** What a client does when its session ends. */
 const leaves: Readonly<Record<CloseReason | 'resumeFailed' | 'joinFailed', Leave>> = {
   peerRemoved: { action: LeaveRequest_Action.DISCONNECT, reason: DisconnectReason.PARTICIPANT_REMOVED },
+  peerDenied: { action: LeaveRequest_Action.DISCONNECT, reason: DisconnectReason.PARTICIPANT_REMOVED },
   roomStopped: { action: LeaveRequest_Action.DISCONNECT, reason: DisconnectReason.ROOM_DELETED },
   takenOver: { action: LeaveRequest_Action.DISCONNECT, reason: DisconnectReason.DUPLICATE_IDENTITY },
   joinFailed: { action: LeaveRequest_Action.DISCONNECT, reason: DisconnectReason.JOIN_FAILURE },

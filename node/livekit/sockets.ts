@@ -1,7 +1,7 @@
 // Websockets of LiveKit clients: authenticates them at any node, and starts or resumes their sessions at the owning node of their room.
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { toServiceError } from '../../api/errors.ts';
+import { ServiceError, toServiceError } from '../../api/errors.ts';
 import { livekitPath } from '../../api/operations/livekit.ts';
 import { Timer } from '../common/timer.ts';
 import type { TokenBucket } from '../common/token-bucket.ts';
@@ -120,6 +120,8 @@ export class LiveKitSockets {
   }
 
   async #start(peer: Peer, { access, query, socket }: Entering): Promise<void> {
+    if (!peer.admission.permitted)
+      throw new ServiceError('conflict', `Peer ${peer.id} is not admitted to the room; a client of LiveKit cannot wait for it`);
     const credentials = { token: query.token, expiresAt: access.expiresAt };
     const old = this.#sessions.get(peer);
     if (query.reconnect) {

@@ -250,6 +250,16 @@ test('the newest connection of an identity wins, and the server removes a peer',
   assert.equal((await second.closed).code, 1000);
 });
 
+test('a client that has to be admitted cannot join before', async (t) => {
+  const { rooms, open, join, peer } = await start(t);
+  rooms.room('room').patch({ admission: 'manual' });
+  const early = await open('ada');
+  assert.equal((await early.waitFor('leave')).reason, DisconnectReason.JOIN_FAILURE);
+  await early.closed;
+  peer('ada').admission.admit();
+  assert.equal((await join('ada')).joined.participant?.identity, 'ada');
+});
+
 test('a client resumes its session with another socket, gets what it missed, and ICE restarts', async (t) => {
   const { open, join, peer, rooms } = await start(t);
   const first = await join('ada');
