@@ -5,6 +5,7 @@ import { ServiceError } from '../../api/errors.ts';
 import { dtlsParametersSchema, rtpCapabilitiesSchema, rtpParametersSchema, sctpStreamParametersSchema } from '../../api/media-objects.ts';
 import type { Kind } from '../../api/track.ts';
 import { isOfferedExtension } from './codecs.ts';
+import { withoutReceiverNumbers } from './receivers/receiver-numbers.ts';
 
 /**
  * RTP parameters of a track to publish: one codec (with its retransmissions, RFC 4588), no duplicate SSRC or RID. `knownExtensions`: header
@@ -50,7 +51,7 @@ export function checkRtpParameters(input: unknown, kind: Kind, knownExtensions: 
  * @throws ServiceError `invalid_field`
  */
 export function checkRtpCapabilities(input: unknown): RtpCapabilities {
-  return check(rtpCapabilitiesSchema, 'rtpCapabilities', input) as RtpCapabilities;
+  return withoutReceiverNumbers(check(rtpCapabilitiesSchema, 'rtpCapabilities', input) as RtpCapabilities);
 }
 
 /** @throws ServiceError `invalid_field` */

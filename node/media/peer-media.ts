@@ -5,6 +5,8 @@ import type { PeerMediaStats, PublishedTrackStats, ReceivedTrackStats, Transport
 import type { Log } from '../common/log.ts';
 import type {
   Direction,
+  FixedStream,
+  FixedStreamOptions,
   Layers,
   PeerMedia,
   PeerMediaListener,
@@ -19,6 +21,8 @@ import { closeAfterTimeout, mediaClosedError, toClientError, toWorkerError, trac
 import { checkInteger, checkRtpCapabilities, checkRtpParameters } from './parameters.ts';
 import { PeerTransports } from './peer-transports.ts';
 import { rawStats } from './raw-stats.ts';
+import { ContinuedStream } from './receivers/fixed-stream.ts';
+import { whenConnected } from './receivers/when-connected.ts';
 import { SingleFlight } from './single-flight.ts';
 import { linkStats, publishedTrackStats, receivedTrackStats } from './stats.ts';
 import { stripUndefined } from './strip-undefined.ts';
@@ -37,6 +41,8 @@ export type MediaPeerOptions = {
   addresses: () => readonly string[];
   maxIncomingBitrate: () => number | undefined;
   relayIp: string | undefined;
+  /** True if the media worker can send in the numbers of a receiver. */
+  receiverNumbers: boolean;
   countForwarded: (change: 1 | -1) => void;
   onAudio: (router: Router, producer: Producer) => void;
   onClosed: () => void;
@@ -57,6 +63,7 @@ export class MediaPeer implements PeerMedia {
   readonly #received = new SingleFlight<Consumer>(trackNotFoundError);
   /** Receivers that are paused although they are ready. */
   readonly #paused = new WeakSet<Consumer>();
+  readonly #fixed = new Set<ContinuedStream>();
   readonly #lowStarts = new WeakMap<Consumer, InitialLayerLimiter>();
   /** Caches validated capabilities: they stay the same object from join on. */
   readonly #capabilities = new WeakMap<WireObject, RtpCapabilities>();
@@ -125,10 +132,7 @@ export class MediaPeer implements PeerMedia {
     };
   }
 
-  /**
-   * mediasoup requests a key frame for a receiver that is resumed. Waits for DTLS first: otherwise the frame would be lost, and the next one
-   * would take a second (browsers send at most one in 300 ms, mediasoup repeats its request after 1 s).
-   */
+  /** mediasoup requests a key frame for a receiver that is resumed. */
   async setSubscriptionPaused(trackId: string, paused: boolean): Promise<void> {
     const consumer = await this.#find(this.#received, trackId);
     if (paused) {
@@ -138,18 +142,10 @@ export class MediaPeer implements PeerMedia {
     }
     this.#paused.delete(consumer);
     const transport = this.#transports.get('recv');
-    if (!transport || transport.dtlsState === 'connected') {
-      await this.#call(trackId, 'resume', () => consumer.resume());
-      return;
-    }
-    const resume = (state: string) => {
-      if (state !== 'connected') return;
-      transport.off('dtlsstatechange', resume);
-      // Fails only if the track or the worker has ended, which is reported elsewhere.
-      if (!consumer.closed && !this.#paused.has(consumer)) this.#call(trackId, 'resume', () => consumer.resume()).catch(() => {});
+    const resume = async () => {
+      if (!this.#paused.has(consumer)) await this.#call(trackId, 'resume', () => consumer.resume());
     };
-    transport.on('dtlsstatechange', resume);
-    consumer.observer.once('close', () => transport.off('dtlsstatechange', resume));
+    await (transport ? whenConnected(transport, consumer, resume) : resume());
   }
 
   unsubscribe(trackId: string): void {
@@ -165,6 +161,20 @@ export class MediaPeer implements PeerMedia {
     await (initialLayerLimiter ? initialLayerLimiter.prefer(layers) : this.#setLayers(trackId, consumer, layers));
   }
 
+  async openFixedStream(options: FixedStreamOptions): Promise<FixedStream> {
+    this.#assertOpen();
+    const { log, worker, tracks, countForwarded, receiverNumbers } = this.#options;
+    if (!receiverNumbers)
+      throw new ServiceError('offer_rejected', 'The media worker of this node cannot send to players: it has missing patches');
+    const router = await this.#options.router();
+    const transport = this.#transports.get('recv');
+    if (!transport) throw new ServiceError('not_found', 'The peer has no receive transport');
+    const stream = new ContinuedStream(options, { log, worker, tracks, router, transport, countForwarded });
+    this.#fixed.add(stream);
+    transport.observer.once('close', () => this.#fixed.delete(stream));
+    return stream;
+  }
+
   async setPriority(trackId: string, priority: number): Promise<void> {
     checkInteger('priority', priority, 1, 255);
     const consumer = await this.#find(this.#received, trackId);
@@ -175,7 +185,7 @@ export class MediaPeer implements PeerMedia {
     this.#assertOpen();
     const [published, subscribed, send, recv] = await Promise.all([
       this.#trackStats(this.#published.made()),
-      this.#trackStats(this.#received.made()),
+      this.#trackStats(this.#allReceived()),
       this.#transportStats('send'),
       this.#transportStats('recv'),
     ]);
@@ -185,7 +195,7 @@ export class MediaPeer implements PeerMedia {
   async mediaStats(maxReceived: number): Promise<PeerMediaStats> {
     this.#assertOpen();
     const { worker } = this.#options;
-    const made = this.#received.made();
+    const made = this.#allReceived();
     const [published, received] = await Promise.all([
       all(this.#published.made(), async ([, producer]) => {
         const stats = await rawStats(worker, producer);
@@ -209,6 +219,11 @@ export class MediaPeer implements PeerMedia {
     this.#received.closeAll();
     this.data.close();
     this.#options.onClosed();
+  }
+
+  #allReceived(): [string, Consumer][] {
+    const fixed = [...this.#fixed].flatMap((stream) => stream.consumers.slice(0, 1));
+    return [...this.#received.made(), ...fixed.map((consumer): [string, Consumer] => [consumer.producerId, consumer])];
   }
 
   async #produce(transport: WebRtcTransport, { trackId, kind, rtpParameters, paused }: PublishTrackOptions): Promise<Producer> {

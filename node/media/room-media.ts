@@ -21,6 +21,7 @@ export type MediaRoomOptions = RoomMediaOptions & {
   addresses: () => readonly string[];
   maxIncomingBitrate: () => number | undefined;
   relayIp: string | undefined;
+  receiverNumbers: boolean;
   onClosed: () => void;
 };
 
@@ -56,7 +57,7 @@ export class MediaRoom implements RoomMedia {
 
   openPeer(peerId: string, listener: PeerMediaListener): PeerMedia {
     if (this.#closed) throw mediaClosedError();
-    const { log, place, addresses, maxIncomingBitrate, relayIp } = this.#options;
+    const { log, place, addresses, maxIncomingBitrate, relayIp, receiverNumbers } = this.#options;
     const peer: MediaPeer = new MediaPeer({
       log: log.child({ peer: peerId }),
       worker: place.worker,
@@ -68,6 +69,7 @@ export class MediaRoom implements RoomMedia {
       addresses,
       maxIncomingBitrate,
       relayIp,
+      receiverNumbers,
       countForwarded: place.countForwarded,
       onAudio: (router, producer) => void this.#audio.add(router, producer, peerId),
       onClosed: () => this.#peers.delete(peer),

@@ -73,6 +73,39 @@ export type PublishDataOptions = {
   label: string;
   protocol: string;
 };
+/** Numbers that a receiver expects in RTP, each with the one that the room has instead. */
+export type ReceiverNumbers = {
+  payloadTypes: readonly NumberPair[];
+  /** Ids of header extensions (RFC 8285), 1 to 14. */
+  extensions: readonly NumberPair[];
+  /** Id of the extensions that the receiver has not negotiated; it ignores them. */
+  otherExtension: number;
+};
+export type NumberPair = { room: number; receiver: number };
+/**
+ * What a receiver with a fixed number of streams gets in one of them. `rtpCapabilities`: of the room, as far as the receiver has them.
+ * `mid`: up to 8 characters.
+ */
+export type FixedStreamOptions = {
+  kind: Kind;
+  mid: string;
+  ssrc: number;
+  rtxSsrc: number;
+  cname: string;
+  rtpCapabilities: WireObject;
+  numbers: ReceiverNumbers;
+};
+
+/** One stream to a receiver that cannot get more of them. It continues with the same SSRC when its track changes. */
+export interface FixedStream {
+  /** True if the receiver can decode the track. */
+  supports(trackId: string): boolean;
+  /** The track of the latest show() that still exists. */
+  readonly trackId: string | undefined;
+  /** Changes to another track, at its next key frame, which is requested; undefined: the stream stops. Never fails. */
+  show(trackId: string | undefined): void;
+}
+
 export type Subscription = { transportId: string; kind: Kind; rtpParameters: WireObject; paused: boolean };
 export type DataSubscription = { transportId: string; sctpStreamParameters: WireObject; label: string; protocol: string };
 
@@ -93,6 +126,11 @@ export interface PeerMedia {
   setSubscriptionPaused(trackId: string, paused: boolean): Promise<void>;
   unsubscribe(trackId: string): void;
   setPreferredLayers(trackId: string, layers: Layers): Promise<void>;
+  /**
+   * A stream to the receiver in its own numbers; it ends with the receive transport, which must exist.
+   * @throws ServiceError `offer_rejected` if the media worker does not support it
+   */
+  openFixedStream(options: FixedStreamOptions): Promise<FixedStream>;
   /** Bandwidth priority, 1 (lowest) to 255. */
   setPriority(trackId: string, priority: number): Promise<void>;
   readonly data: PeerDataMedia;

@@ -4,6 +4,7 @@ import { ServiceError } from '../../../api/errors.ts';
 import type { Log } from '../../common/log.ts';
 import type { MediaEngine, RoomMedia, RoomMediaOptions } from '../../rooms/interfaces.ts';
 import { clientAddresses } from '../addresses.ts';
+import { receiverNumbersPatch } from '../receivers/receiver-numbers.ts';
 import { MediaRoom } from '../room-media.ts';
 import { type MediaTraffic, TrafficMeter } from '../traffic-meter.ts';
 import { findFreePortRange, firstPort, lastPort } from './free-ports.ts';
@@ -65,14 +66,21 @@ export async function startMediaWorkerPool(options: MediaWorkerPoolOptions): Pro
       most,
       slot: (index) => slot(slots.length + index, true),
     });
-    return new MediaWorkerPool({ slots, traffic, suspects, quarantine }, options);
+    const receiverNumbers = !missing.includes(receiverNumbersPatch);
+    return new MediaWorkerPool({ slots, traffic, suspects, quarantine, receiverNumbers }, options);
   } catch (error) {
     await Promise.all(slots.map((slot) => slot.close()));
     throw error;
   }
 }
 
-type EngineParts = { slots: readonly WorkerSlot[]; traffic: TrafficMeter; suspects: Suspects; quarantine: Quarantine };
+type EngineParts = {
+  slots: readonly WorkerSlot[];
+  traffic: TrafficMeter;
+  suspects: Suspects;
+  quarantine: Quarantine;
+  receiverNumbers: boolean;
+};
 
 /** Implements MediaEngine. close() is final. */
 export class MediaWorkerPool implements MediaEngine {
@@ -106,6 +114,7 @@ export class MediaWorkerPool implements MediaEngine {
       addresses: () => clientAddresses(listenIp, announced()),
       maxIncomingBitrate,
       relayIp,
+      receiverNumbers: this.#parts.receiverNumbers,
       onClosed: () => {
         this.#rooms.delete(room);
         if (slot.extra) this.#parts.quarantine.settle();

@@ -5,6 +5,8 @@ import type {
   DataSubscription,
   Direction,
   EgressTrack,
+  FixedStream,
+  FixedStreamOptions,
   Layers,
   MediaEngine,
   PeerDataMedia,
@@ -46,6 +48,7 @@ class FakeRoomMedia implements RoomMedia {
   readonly peers = new Set<FakePeerMedia>();
   readonly inputs = new Set<FakeRoomInput>();
   readonly outputs = new Set<FakeRoomOutput>();
+  readonly fixedStreams: { peerId: string; stream: FixedStream; options: FixedStreamOptions }[] = [];
   readonly producers = new Map<string, { kind: Kind; paused: boolean }>();
   readonly dataProducers = new Map<string, PublishDataOptions>();
   readonly options: RoomMediaOptions;
@@ -60,8 +63,8 @@ class FakeRoomMedia implements RoomMedia {
     return { codecs: [{ mimeType: 'audio/opus' }], headerExtensions: [] };
   }
 
-  openPeer(peerId: string, listener: PeerMediaListener): FakePeerMedia {
-    const peer: FakePeerMedia = new FakePeerMedia(peerId, listener, this, () => this.peers.delete(peer));
+  openPeer(peerId: string, _listener: PeerMediaListener): FakePeerMedia {
+    const peer: FakePeerMedia = new FakePeerMedia(peerId, this, () => this.peers.delete(peer));
     this.peers.add(peer);
     return peer;
   }
@@ -208,7 +211,6 @@ class FakeRoomOutput implements RtpEgress {
 
 class FakePeerMedia implements PeerMedia {
   readonly peerId: string;
-  readonly listener: PeerMediaListener;
   readonly subscribed = new Map<string, { paused: boolean; layers?: Layers; priority?: number }>();
   readonly data: FakePeerData;
   readonly #room: FakeRoomMedia;
@@ -218,9 +220,8 @@ class FakePeerMedia implements PeerMedia {
   /** Number of measurements. */
   measured = 0;
 
-  constructor(peerId: string, listener: PeerMediaListener, room: FakeRoomMedia, done: () => void) {
+  constructor(peerId: string, room: FakeRoomMedia, done: () => void) {
     this.peerId = peerId;
-    this.listener = listener;
     this.#room = room;
     this.#done = done;
     this.#transports = new FakeTransports(peerId);
@@ -286,6 +287,23 @@ class FakePeerMedia implements PeerMedia {
 
   async setPriority(trackId: string, priority: number) {
     this.#subscription(trackId).priority = priority;
+  }
+
+  async openFixedStream(options: FixedStreamOptions): Promise<FixedStream> {
+    if (!this.#transports.id('recv')) throw new ServiceError('not_found', 'The peer has no receive transport');
+    const { producers } = this.#room;
+    const stream = {
+      shown: undefined as string | undefined,
+      supports: (trackId: string) => producers.get(trackId)?.kind === options.kind,
+      get trackId(): string | undefined {
+        return this.shown !== undefined && producers.has(this.shown) ? this.shown : undefined;
+      },
+      show(trackId: string | undefined) {
+        this.shown = trackId;
+      },
+    };
+    this.#room.fixedStreams.push({ peerId: this.peerId, stream, options });
+    return stream;
   }
 
   hasTransport(direction: Direction) {

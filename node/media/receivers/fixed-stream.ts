@@ -1,0 +1,154 @@
+// Fixed stream: one stream to a receiver, whose track changes without negotiation. Each change is another consumer, which continues the
+// stream with its first packet (patch 0050 of the media worker).
+import type { Consumer, Producer, Router, RtpCapabilities, WebRtcTransport } from 'mediasoup/types';
+import type { Log } from '../../common/log.ts';
+import { Timer } from '../../common/timer.ts';
+import type { FixedStream, FixedStreamOptions, Layers } from '../../rooms/interfaces.ts';
+import { InitialLayerLimiter, initialLayers } from '../initial-layers.ts';
+import { closeAfterTimeout } from '../media-error.ts';
+import { checkRtpCapabilities } from '../parameters.ts';
+import type { WorkerProcess } from '../worker/worker-process.ts';
+import { withReceiverNumbers } from './receiver-numbers.ts';
+import { whenConnected } from './when-connected.ts';
+
+export type FixedStreamContext = {
+  log: Log;
+  worker: WorkerProcess;
+  /** All published tracks of the room. */
+  tracks: ReadonlyMap<string, Producer>;
+  router: Router;
+  transport: WebRtcTransport;
+  countForwarded: (change: 1 | -1) => void;
+};
+
+/** Delay until a failed change is tried again, in milliseconds. The worker did not respond in time. */
+const retryDelayMs = 1_000;
+
+export class ContinuedStream implements FixedStream {
+  readonly #options: FixedStreamOptions;
+  readonly #context: FixedStreamContext;
+  readonly #capabilities: RtpCapabilities;
+  /** The consumer whose packets are sent, and its successor until its first packet. */
+  #sending: Consumer | undefined;
+  #next: Consumer | undefined;
+  #wanted: string | undefined;
+  #changing = false;
+  #retry: Timer | undefined;
+
+  constructor(options: FixedStreamOptions, context: FixedStreamContext) {
+    this.#options = options;
+    this.#context = context;
+    this.#capabilities = withReceiverNumbers(checkRtpCapabilities(options.rtpCapabilities), options);
+    context.transport.observer.once('close', () => this.#retry?.stop());
+  }
+
+  get trackId(): string | undefined {
+    return this.#wanted !== undefined && this.#context.tracks.has(this.#wanted) ? this.#wanted : undefined;
+  }
+
+  supports(trackId: string): boolean {
+    const { router, tracks } = this.#context;
+    return tracks.has(trackId) && router.canConsume({ producerId: trackId, rtpCapabilities: this.#capabilities });
+  }
+
+  show(trackId: string | undefined): void {
+    this.#wanted = trackId;
+    if (!this.#changing) void this.#change();
+  }
+
+  /** Its consumers that exist. */
+  get consumers(): Consumer[] {
+    return [this.#sending, this.#next].flatMap((consumer) => (consumer && !consumer.closed ? [consumer] : []));
+  }
+
+  /** One change at a time; changes that were replaced meanwhile are skipped. */
+  async #change(): Promise<void> {
+    const { transport, log } = this.#context;
+    this.#retry?.stop();
+    this.#changing = true;
+    try {
+      while (!transport.closed && this.#latest !== this.#wanted) await this.#changeTo(this.#wanted);
+    } catch (error) {
+      if (transport.closed) return;
+      log.debug({ err: error }, 'could not change track of stream');
+      this.#retry = new Timer(retryDelayMs, () => this.show(this.trackId));
+    } finally {
+      this.#changing = false;
+    }
+  }
+
+  get #latest(): string | undefined {
+    return this.consumers.at(-1)?.producerId;
+  }
+
+  async #changeTo(trackId: string | undefined): Promise<void> {
+    const replaced = this.#next;
+    this.#next = undefined;
+    replaced?.close();
+    if (trackId === undefined) {
+      this.#sending?.close();
+      return;
+    }
+    // The replaced one may have taken the stream over, so that the one before it no longer sends.
+    if (!replaced && this.#latest === trackId) return;
+    if (!this.#context.tracks.has(trackId)) {
+      this.#wanted = this.#latest;
+      return;
+    }
+    await this.#start(await this.#consume(trackId));
+  }
+
+  async #start(consumer: Consumer): Promise<void> {
+    const { transport, worker } = this.#context;
+    if (consumer.closed) return;
+    if (this.#sending && !this.#sending.closed) this.#next = consumer;
+    else this.#sending = consumer;
+    this.#watchFirstPacket(consumer);
+    await whenConnected(transport, consumer, () => worker.call('resume', consumer.resume())).catch((error: unknown) => {
+      consumer.close();
+      throw error;
+    });
+  }
+
+  async #consume(trackId: string): Promise<Consumer> {
+    const { worker, transport, tracks, countForwarded } = this.#context;
+    const producer = tracks.get(trackId);
+    const preferredLayers = producer && initialLayers(producer);
+    const call = transport.consume({
+      producerId: trackId,
+      rtpCapabilities: this.#capabilities,
+      mid: this.#options.mid,
+      paused: true,
+      ...(preferredLayers && { preferredLayers }),
+    });
+    const consumer = await worker.call('subscribe', call, closeAfterTimeout);
+    countForwarded(1);
+    consumer.observer.once('close', () => {
+      countForwarded(-1);
+      // It may have taken the stream over: then the one before it no longer sends.
+      if (this.#next === consumer) this.#sending?.close();
+    });
+    // If the track ended meanwhile, the worker's notification arrived before there was a listener.
+    if (!tracks.has(trackId)) consumer.close();
+    const setLayers = (layers: Layers) => worker.call('set layers', consumer.setPreferredLayers(layers));
+    if (preferredLayers) new InitialLayerLimiter(consumer, setLayers);
+    return consumer;
+  }
+
+  /** The worker reports a key frame, or a packet of audio. The predecessor is not needed after it. */
+  #watchFirstPacket(consumer: Consumer): void {
+    const { worker } = this.#context;
+    const report = (types: ('keyframe' | 'rtp')[]) => {
+      // Fails only if the track or the worker has ended, which is reported elsewhere.
+      worker.call('trace', consumer.enableTraceEvent(types)).catch(() => {});
+    };
+    consumer.once('trace', () => {
+      if (!consumer.closed) report([]);
+      if (this.#next !== consumer) return;
+      this.#next = undefined;
+      this.#sending?.close();
+      this.#sending = consumer;
+    });
+    report([consumer.kind === 'video' ? 'keyframe' : 'rtp']);
+  }
+}
