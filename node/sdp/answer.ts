@@ -82,7 +82,7 @@ export function writeIceFragment(
   return `${lines.filter((line) => /^[am]=/.test(line)).join('\r\n')}\r\n`;
 }
 
-function isRejected(section: AnswerSection): section is RejectedSection {
+export function isRejected(section: AnswerSection): section is RejectedSection {
   return 'codecs' in section;
 }
 

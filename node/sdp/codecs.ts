@@ -55,6 +55,11 @@ export function nameOf({ mimeType }: { mimeType: string }): string {
   return mimeType.slice(mimeType.indexOf('/') + 1);
 }
 
+/** Names of codecs, in a message. */
+export function namesOf(capabilities: readonly { mimeType: string }[]): string {
+  return [...new Set(capabilities.filter((each) => !isRtx(each)).map(nameOf))].join(', ');
+}
+
 /** True if a room with this capability forwards the codec. Profiles must be equal, because the node does not transcode. */
 export function isSupportedBy(codec: Codec, capability: CodecCapability): boolean {
   const name = codec.mimeType.toLowerCase();
@@ -66,6 +71,13 @@ export function isSupportedBy(codec: Codec, capability: CodecCapability): boolea
   if (name === 'video/vp9') return equal('profile-id');
   if (name === 'video/av1') return equal('profile');
   return true;
+}
+
+/** The codec with the feedback that both sides support. */
+export function withFeedback(codec: Codec, supported: Codec['rtcpFeedback'] = []): Codec {
+  const known = ({ type, parameter = '' }: Codec['rtcpFeedback'][number]) =>
+    supported.some((each) => each.type === type && (each.parameter ?? '') === parameter);
+  return { ...codec, rtcpFeedback: codec.rtcpFeedback.filter(known) };
 }
 
 /** The lines of codecs in a section. */

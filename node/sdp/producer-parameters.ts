@@ -1,5 +1,5 @@
 // Producer parameters: what a publisher sends in one section, in the form of the media worker.
-import { type Codec, isRtx, isSupportedBy, nameOf, type RtpCapabilities, type RtpParameters } from './codecs.ts';
+import { type Codec, isRtx, isSupportedBy, nameOf, namesOf, type RtpCapabilities, type RtpParameters, withFeedback } from './codecs.ts';
 import { offerRejected } from './description.ts';
 import type { MediaSection } from './offer.ts';
 
@@ -18,7 +18,7 @@ export function producerParameters(section: MediaSection, capabilities: RtpCapab
   const supported = (capabilities.codecs ?? []).filter((each) => each.mimeType.toLowerCase().startsWith(`${kind}/`));
   const capabilityOf = (each: Codec) => supported.find((capability) => isSupportedBy(each, capability));
   const codec = codecs.find((each) => !isRtx(each) && capabilityOf(each));
-  if (!codec) throw offerRejected(`Section ${mid} offers ${offered(codecs)}; this room forwards ${namesOf(supported)}`);
+  if (!codec) throw offerRejected(`Section ${mid} offers ${offeredNames(codecs)}; this room forwards ${namesOf(supported)}`);
   const rtx = codecs.find((each) => isRtx(each) && each.parameters.apt === codec.payloadType);
   const headerExtensions = section.extensions.filter(({ uri }) =>
     capabilities.headerExtensions?.some(
@@ -41,21 +41,12 @@ export function producerParameters(section: MediaSection, capabilities: RtpCapab
   };
 }
 
-function withFeedback(codec: Codec, supported: Codec['rtcpFeedback'] = []): Codec {
-  const known = ({ type, parameter = '' }: Codec['rtcpFeedback'][number]) =>
-    supported.some((each) => each.type === type && (each.parameter ?? '') === parameter);
-  return { ...codec, rtcpFeedback: codec.rtcpFeedback.filter(known) };
-}
-
-function offered(codecs: readonly Codec[]): string {
+/** The codecs of an offer, in a message. */
+export function offeredNames(codecs: readonly Codec[]): string {
   const media = codecs.filter((codec) => !helpers.has(nameOf(codec).toLowerCase()));
   const described = media.map((codec) => {
     const profile = codec.parameters['profile-level-id'] ?? codec.parameters['profile-id'];
     return profile === undefined ? nameOf(codec) : `${nameOf(codec)} (profile ${profile})`;
   });
   return described.length === 0 ? 'no codec' : [...new Set(described)].slice(0, 8).join(', ');
-}
-
-function namesOf(capabilities: readonly { mimeType: string }[]): string {
-  return [...new Set(capabilities.filter((each) => !isRtx(each)).map(nameOf))].join(', ');
 }

@@ -8,11 +8,12 @@ import { parse } from 'sdp-transform';
 import { ServiceError } from '../../../api/errors.ts';
 import { rtpCapabilitiesSchema, transportOptionsSchema } from '../../../api/media-objects.ts';
 import { clientCapabilities, roomCodecs } from '../../../node/media/codecs.ts';
-import { checkDtlsParameters, checkRtpParameters } from '../../../node/media/parameters.ts';
+import { checkDtlsParameters, checkRtpCapabilities, checkRtpParameters } from '../../../node/media/parameters.ts';
 import { type AnswerSection, writeAnswer } from '../../../node/sdp/answer.ts';
 import { parseIceFragment } from '../../../node/sdp/ice-fragment.ts';
-import { parseOffer } from '../../../node/sdp/offer.ts';
+import { type MediaSection, parseOffer } from '../../../node/sdp/offer.ts';
 import { producerParameters } from '../../../node/sdp/producer-parameters.ts';
+import { receiverParameters } from '../../../node/sdp/receiver-parameters.ts';
 import { ByteFuzzer } from '../../kit/fuzzer.ts';
 import { mutateSdp } from '../../kit/media/mutated-sdp.ts';
 import { offers } from '../../kit/media/sdp-offers.ts';
@@ -58,6 +59,7 @@ test('mutated offers are accepted with valid parameters or rejected with one mes
 function accept(text: string): void {
   const offer = parseOffer(text);
   checkDtlsParameters(offer.dtls);
+  receive(offer.sections.filter((section) => section.kind !== 'application'));
   const sections = offer.sections.map((section): AnswerSection => {
     if (section.kind === 'application') return section;
     const parameters = producerParameters(section, capabilities);
@@ -71,4 +73,17 @@ function accept(text: string): void {
     offer.sections.map(({ mid }) => mid),
   );
   parseIceFragment(`a=ice-ufrag:${offer.ice.usernameFragment}\r\na=ice-pwd:${offer.ice.password}\r\n`);
+}
+
+/** What a player gets for the sections. */
+function receive(sections: readonly MediaSection[]): void {
+  for (const accepted of sections.map((section) => receiverParameters(section, capabilities, sections))) {
+    if (!accepted) continue;
+    const { rtpCapabilities, numbers } = accepted;
+    checkRtpCapabilities(rtpCapabilities);
+    for (const { room, receiver } of numbers.payloadTypes)
+      assert.ok(room <= 127 && receiver <= 127, `payload types ${room} and ${receiver}`);
+    const ids = [...numbers.extensions.map(({ receiver }) => receiver), numbers.otherExtension];
+    assert.ok(ids.every((id) => id >= 1 && id <= 14) && new Set(ids).size === ids.length, `header extensions ${ids}`);
+  }
 }
