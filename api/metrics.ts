@@ -45,6 +45,7 @@ export const nodeMetrics = {
   },
   whip: {
     sessions: gauge('svc_whip_sessions', 'Sessions of encoders that publish with WHIP to rooms of this node.'),
+    players: gauge('svc_whep_sessions', 'Sessions of players that play rooms of this node with WHEP.'),
   },
   livekit: {
     sessions: gauge('svc_livekit_sessions', 'Sessions of LiveKit clients in rooms of this node.'),

@@ -10,6 +10,7 @@ import { recordingOperations, renderOperations } from './recordings.ts';
 import { roomOperations } from './rooms.ts';
 import { sipOperations } from './sip.ts';
 import { webhookOperations } from './webhooks.ts';
+import { whepOperations } from './whep.ts';
 import { whipOperations } from './whip.ts';
 
 export const operations = named({
@@ -17,6 +18,7 @@ export const operations = named({
   ...peerOperations,
   ...whipOperations,
   ...livekitOperations,
+  ...whepOperations,
   ...componentOperations,
   ...sipOperations,
   ...hlsOperations,

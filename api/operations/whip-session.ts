@@ -1,4 +1,4 @@
-// WHIP (RFC 9725): paths, media types and results of publishing by an encoder.
+// WHIP (RFC 9725) and WHEP: paths, media types and results of sessions of encoders and players.
 import { z } from 'zod';
 
 /** Media types of descriptions, and of the ICE parts of descriptions (RFC 8840). */
@@ -8,6 +8,11 @@ export const iceFragmentType = 'application/trickle-ice-sdpfrag';
 /** Path that encoders publish to, appended to the address of a node. */
 export function whipPath(roomId: string): string {
   return `/whip/${roomId}`;
+}
+
+/** Path that players play from, appended to the address of a node. */
+export function whepPath(roomId: string): string {
+  return `/whep/${roomId}`;
 }
 
 const iceServerSchema = z.object({ url: z.string(), username: z.string().optional(), credential: z.string().optional() });

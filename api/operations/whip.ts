@@ -14,11 +14,11 @@ import {
 } from './whip-session.ts';
 
 /** Milliseconds: an offer needs several requests to the media worker. */
-const timeoutMs = 15_000;
-const sessionErrors = [...roomErrors, 'peer_not_found', 'not_found', 'forbidden'] as const;
-const description = z.string().meta({ description: 'SDP (RFC 8866).' });
+export const timeoutMs = 15_000;
+export const sessionErrors = [...roomErrors, 'peer_not_found', 'not_found', 'forbidden'] as const;
+export const sdpSchema = z.string().meta({ description: 'SDP (RFC 8866).' });
 
-const created: OperationResponse<StartedSession> = {
+export const sessionCreated: OperationResponse<StartedSession> = {
   documented: {
     201: {
       description:
@@ -33,7 +33,7 @@ const created: OperationResponse<StartedSession> = {
   }),
 };
 
-const iceUpdated: OperationResponse<IceRestart> = {
+export const iceUpdated: OperationResponse<IceRestart> = {
   documented: {
     200: {
       description: 'ICE was restarted: the new credentials and candidates of the server. `etag` names the new ICE session.',
@@ -56,8 +56,8 @@ export const whipOperations = {
     summary: 'Publish with WHIP (RFC 9725): the response answers the offer of an encoder.',
     description:
       'The token is that of a peer, which becomes connected, or an access token, which creates its peer, and its room if it has the grant. A session that the peer has already started this way ends; a peer that is connected over its websocket is rejected with `conflict`, except with an access token, which takes over. A peer that is not admitted to its room is rejected with `conflict` too.',
-    body: { schema: description, required: true, type: sdpType },
-    response: created,
+    body: { schema: sdpSchema, required: true, type: sdpType },
+    response: sessionCreated,
     errors: [
       ...sessionErrors,
       'conflict',
@@ -73,7 +73,7 @@ export const whipOperations = {
   updateWhip: operation('PATCH /whip/{roomId}/{sessionId}', {
     ...whip,
     summary: 'Send ICE candidates of an encoder, or restart ICE if the credentials are new (RFC 8840).',
-    body: { schema: description, required: true, type: iceFragmentType },
+    body: { schema: sdpSchema, required: true, type: iceFragmentType },
     response: iceUpdated,
     errors: [...sessionErrors, 'precondition_failed', 'precondition_required', 'offer_rejected'],
     timeoutMs,

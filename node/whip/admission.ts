@@ -1,4 +1,4 @@
-// Admission of encoders: the peer of a peer token or of an access token, in the room of the request.
+// Admission of encoders and players: the peer of a peer token or of an access token, in the room of the request.
 import { ServiceError } from '../../api/errors.ts';
 import type { AccessAdmission } from '../rooms/access-admission.ts';
 import type { LocalRooms } from '../rooms/local-rooms.ts';
@@ -17,6 +17,17 @@ export type WhipRequest = { roomId: string; token: string };
 /** `takeover`: true if a session replaces the connection that the peer has over its websocket. */
 export type Admitted = { peer: Peer; takeover: boolean };
 
+/** @throws ServiceError `forbidden` */
+function mayPublish({ permissions }: Access): void {
+  if (permissions.publish.length === 0)
+    throw new ServiceError('forbidden', 'The access token does not permit publishing (canPublish, hidden)');
+}
+
+/** @throws ServiceError `forbidden` */
+export function maySubscribe({ permissions }: Access): void {
+  if (!permissions.subscribe) throw new ServiceError('forbidden', 'The access token does not permit subscribing (canSubscribe)');
+}
+
 export class WhipAdmission {
   readonly #options: WhipAdmissionOptions;
 
@@ -26,15 +37,15 @@ export class WhipAdmission {
 
   /**
    * The peer for an offer. An access token creates its peer, and its room if no node has it. `forwarded`: another node sent the request.
+   * `mayEnter` throws if the token does not permit the offer.
    * @returns undefined if another node has the room now
    * @throws ServiceError `invalid_token`, `forbidden`, `room_not_found`, `room_ended`, `peer_not_found`, `room_full`, `unavailable` and others
    */
-  async enter(request: WhipRequest, forwarded: boolean): Promise<Admitted | undefined> {
+  async enter(request: WhipRequest, forwarded: boolean, mayEnter = mayPublish): Promise<Admitted | undefined> {
     const { access } = this.#options;
     const rights = await this.#verify(request);
     if ('peerId' in rights) return { peer: this.#peerOf(rights), takeover: false };
-    if (rights.permissions.publish.length === 0)
-      throw new ServiceError('forbidden', 'The access token does not permit publishing (canPublish, hidden)');
+    mayEnter(rights);
     if (!access.isLocal(rights)) {
       await access.openRoom(rights, { forwarded });
       if (!access.isLocal(rights)) return undefined;

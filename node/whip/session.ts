@@ -1,17 +1,19 @@
-// WHIP session: the connection of a peer that publishes with an encoder. Its media transport shows whether the encoder is still there.
+// WHIP session: the connection of a peer that publishes with an encoder, or plays with a player. Its media transport shows whether the
+// client is still there.
 import { randomBytes } from 'node:crypto';
 import { ServiceError } from '../../api/errors.ts';
 import { transportOptionsSchema } from '../../api/media-objects.ts';
 import type { IceRestart } from '../../api/operations/whip-session.ts';
+import type { PeerEvent } from '../../api/socket/peer-events.ts';
 import type { Log } from '../common/log.ts';
 import { Timer } from '../common/timer.ts';
-import type { CloseReason, PeerConnection, TransportState } from '../rooms/interfaces.ts';
+import type { CloseReason, Direction, PeerConnection, TransportState } from '../rooms/interfaces.ts';
 import type { Peer } from '../rooms/peers/peer.ts';
 import type { RoomSession } from '../rooms/peers/room-session.ts';
-import { type AnswerSection, type TransportOptions, writeAnswer, writeIceFragment } from '../sdp/answer.ts';
-import type { RtpParameters } from '../sdp/codecs.ts';
+import { type AnswerSection, isRejected, type TransportOptions, writeAnswer, writeIceFragment } from '../sdp/answer.ts';
+import type { RtpCapabilities } from '../sdp/codecs.ts';
 import { parseIceFragment } from '../sdp/ice-fragment.ts';
-import type { IceCredentials, MediaSection, Offer } from '../sdp/offer.ts';
+import type { IceCredentials, Offer } from '../sdp/offer.ts';
 
 /** Timeout from the answer to an encrypted connection, in milliseconds. */
 const connectTimeoutMs = 30_000;
@@ -27,14 +29,25 @@ export type WhipSessionOptions = {
   /** Called once when the session has ended, for any reason. */
   ended: () => void;
 };
-/** A section of the offer, with what the room accepts of it. Without parameters it is rejected. */
-export type Publication = { section: MediaSection; parameters: RtpParameters | undefined };
-type Negotiated = { room: RoomSession; transport: TransportOptions; client: IceCredentials; tagged: MediaSection };
+/** The media of a session. */
+export interface SessionMedia {
+  direction: Direction;
+  /** Starts the media, and answers the sections of the offer in their order; at least one is not rejected. @throws ServiceError of the room */
+  open(room: RoomSession, transportId: string): Promise<AnswerSection[]>;
+  /** An event of the room. */
+  notify?(event: PeerEvent): void;
+}
+/** What the room has for an offer. `speaker`: the active speaker. */
+export type SessionContext = { peer: Peer; capabilities: RtpCapabilities; speaker: string | null };
+/** The media that a client of a protocol offers to send or to receive. @throws ServiceError `offer_rejected`, `forbidden` */
+export type SessionStart = (offer: Offer, context: SessionContext) => SessionMedia;
+type Negotiated = { room: RoomSession; transport: TransportOptions; client: IceCredentials; tagged: AnswerSection };
 
 export class WhipSession implements PeerConnection {
   readonly id = randomBytes(16).toString('hex');
   readonly peer: Peer;
   readonly #options: WhipSessionOptions;
+  #media: SessionMedia | undefined;
   #negotiated: Negotiated | undefined;
   #timer: Timer | undefined;
   #ended = false;
@@ -50,10 +63,11 @@ export class WhipSession implements PeerConnection {
   }
 
   /**
-   * Connects the peer, publishes its tracks and answers the offer. If that fails, the session ends.
+   * Connects the peer, starts its media and answers the offer. If that fails, the session ends.
    * @throws ServiceError of the room; `conflict` if the peer is connected and not taken over, or a later offer replaced this one
    */
-  async start(offer: Offer, publications: readonly Publication[]): Promise<string> {
+  async start(offer: Offer, media: SessionMedia): Promise<string> {
+    this.#media = media;
     try {
       this.peer.connect(this, { takeover: this.#options.takeover });
     } catch (error) {
@@ -61,7 +75,7 @@ export class WhipSession implements PeerConnection {
       throw error;
     }
     try {
-      return await this.#negotiate(this.peer.session, offer, publications);
+      return await this.#negotiate(this.peer.session, offer, media);
     } catch (error) {
       const replaced = this.#ended;
       this.end('failed to start');
@@ -97,15 +111,17 @@ export class WhipSession implements PeerConnection {
     this.peer.disconnect(since);
   }
 
-  /** There is no channel for events of the room. */
-  send(): void {}
+  /** There is no channel to the client. */
+  send(event: PeerEvent): void {
+    if (!this.#ended) this.#media?.notify?.(event);
+  }
 
   pongTimeoutChanged(): void {}
 
   transportChanged = (state: TransportState): void => {
     if (this.#ended) return;
     this.#timer?.stop();
-    if (state === 'closed') this.end('closed by the encoder');
+    if (state === 'closed') this.end('closed by the client');
     if (state !== 'lost') return;
     const window = this.peer.timeout.resumeWindow(this.#options.resumeWindow(), consentTimeoutMs);
     this.#timer = new Timer(window, () => this.end('connection lost', consentTimeoutMs + window));
@@ -126,26 +142,13 @@ export class WhipSession implements PeerConnection {
   }
 
   /** The session of the room is passed, because the peer may have another one after an await. */
-  async #negotiate(room: RoomSession, offer: Offer, publications: readonly Publication[]): Promise<string> {
-    const transport = transportOptionsSchema.parse(await room.createTransport('send', { sctp: false }));
+  async #negotiate(room: RoomSession, offer: Offer, media: SessionMedia): Promise<string> {
+    const transport = transportOptionsSchema.parse(await room.createTransport(media.direction, { sctp: false }));
     await room.media.connectTransport(transport.id, offer.dtls);
-    const sections: AnswerSection[] = [];
-    const counts = { audio: 0, video: 0 };
-    for (const { section, parameters } of publications) {
-      const { kind, mid, rids, codecs } = section;
-      if (!parameters) {
-        sections.push({ kind, mid, direction: 'inactive', codecs });
-        continue;
-      }
-      // The same key in the next session, so that a mute of the server outlives a reconnect of the encoder.
-      counts[kind] += 1;
-      const key = `whip-${kind}-${counts[kind]}`;
-      await room.publications.publish({ transportId: transport.id, key, kind, rtpParameters: parameters, paused: false });
-      sections.push({ kind, mid, direction: 'recvonly', parameters, rids });
-    }
-    const first = publications.find(({ parameters }) => parameters);
-    if (this.#ended || !first) throw new ServiceError('conflict', 'The session has ended');
-    this.#negotiated = { room, transport, client: offer.ice, tagged: first.section };
+    const sections = await media.open(room, transport.id);
+    const tagged = sections.find((section) => !isRejected(section));
+    if (this.#ended || !tagged) throw new ServiceError('conflict', 'The session has ended');
+    this.#negotiated = { room, transport, client: offer.ice, tagged };
     this.#timer ??= new Timer(connectTimeoutMs, () => this.end('connection timeout'));
     return writeAnswer({ offer, transport, sections, sessionId: randomBytes(8).readBigUInt64BE() >> 1n });
   }

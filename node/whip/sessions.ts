@@ -1,16 +1,14 @@
-// WHIP sessions of a node: starts a session for each offer of an encoder, and finds sessions by id.
+// WHIP sessions of a node: starts a session for each offer of an encoder or a player, and finds sessions by id.
 import { ServiceError } from '../../api/errors.ts';
 import { rtpCapabilitiesSchema } from '../../api/media-objects.ts';
-import { type IceRestart, type IceServerLink, type StartedSession, whipPath } from '../../api/operations/whip-session.ts';
+import type { IceRestart, IceServerLink, StartedSession } from '../../api/operations/whip-session.ts';
 import type { Log } from '../common/log.ts';
 import { TokenBucket } from '../common/token-bucket.ts';
 import type { Peer } from '../rooms/peers/peer.ts';
-import type { RtpCapabilities } from '../sdp/codecs.ts';
-import { offerRejected } from '../sdp/description.ts';
-import { type MediaSection, type Offer, parseOffer } from '../sdp/offer.ts';
-import { producerParameters } from '../sdp/producer-parameters.ts';
+import { parseOffer } from '../sdp/offer.ts';
 import type { Admitted } from './admission.ts';
-import { type Publication, WhipSession } from './session.ts';
+import { publishing } from './publishing.ts';
+import { type SessionStart, WhipSession } from './session.ts';
 
 /** Units per second that requests of one peer may cost, and the burst in seconds. */
 const workRate = 5;
@@ -21,6 +19,8 @@ const updateCost = 1;
 
 export type WhipSessionsOptions = {
   log: Log;
+  /** Path that clients use, for example that of WHIP. */
+  path: (roomId: string) => string;
   iceServers: (peer: Peer) => readonly Record<string, unknown>[];
   /** Path of SVC_HOST, '' if it has none. */
   pathPrefix: () => string;
@@ -51,19 +51,18 @@ export class WhipSessions {
   /**
    * @throws ServiceError of the offer and the room; `conflict` if the peer is not admitted, or connected over its websocket and not taken over
    */
-  async start({ peer, takeover }: Admitted, sdp: string): Promise<StartedSession> {
+  async start({ peer, takeover }: Admitted, sdp: string, begin: SessionStart = publishing): Promise<StartedSession> {
     this.#pay(peer, offerCost);
     if (!peer.admission.permitted)
-      throw new ServiceError('conflict', `Peer ${peer.id} is not admitted to the room; an encoder cannot wait for it`);
+      throw new ServiceError('conflict', `Peer ${peer.id} is not admitted to the room; only a peer with a websocket can wait`);
     const offer = parseOffer(sdp);
-    const sections = sendingSections(offer);
-    const { rtpCapabilities } = await peer.welcome();
+    const { rtpCapabilities, activeSpeaker } = await peer.welcome();
     const capabilities = rtpCapabilitiesSchema.parse(rtpCapabilities);
-    const publications = publicationsOf(sections, capabilities);
+    const media = begin(offer, { peer, capabilities, speaker: activeSpeaker });
     if (this.#closed) throw new ServiceError('unavailable', 'This node is shutting down');
     const session = this.#open(peer, takeover);
-    const answer = await session.start(offer, publications);
-    const location = `${this.#options.pathPrefix()}${whipPath(peer.roomId)}/${session.id}`;
+    const answer = await session.start(offer, media);
+    const location = `${this.#options.pathPrefix()}${this.#options.path(peer.roomId)}/${session.id}`;
     return { answer, location, etag: session.etag, iceServers: this.#options.iceServers(peer).flatMap(linksOf) };
   }
 
@@ -76,7 +75,7 @@ export class WhipSessions {
 
   /** @throws ServiceError `not_found` */
   end(peer: Peer, sessionId: string): void {
-    this.#find(peer, sessionId).end('ended by the encoder');
+    this.#find(peer, sessionId).end('ended by the client');
   }
 
   /** Ends every session. Idempotent. */
@@ -114,26 +113,6 @@ export class WhipSessions {
     this.#work.set(peer, work);
     if (!work.take(cost)) throw new ServiceError('too_many_requests', 'Too many requests', { retryAfter: work.waitFor(cost) / 1_000 });
   }
-}
-
-/** The sections of an offer that only sends. @throws ServiceError `offer_rejected` */
-function sendingSections({ sections }: Offer): MediaSection[] {
-  return sections.map((section) => {
-    if (section.kind === 'application') throw offerRejected(`Section ${section.mid} offers data channels, which WHIP does not have`);
-    if (section.direction === 'sendonly' || section.direction === 'sendrecv') return section;
-    throw offerRejected(`Section ${section.mid} does not send`);
-  });
-}
-
-/** RFC 9725, section 4.2: all sections are accepted or none, except that a room with audio only rejects video, which it never has. */
-function publicationsOf(sections: readonly MediaSection[], capabilities: RtpCapabilities): Publication[] {
-  const audioOnly = !capabilities.codecs?.some(({ mimeType }) => mimeType.toLowerCase().startsWith('video/'));
-  if (audioOnly && sections.every(({ kind }) => kind === 'video'))
-    throw offerRejected('The offer has video only; this room has audio only');
-  return sections.map((section) => {
-    const rejected = audioOnly && section.kind === 'video';
-    return { section, parameters: rejected ? undefined : producerParameters(section, capabilities) };
-  });
 }
 
 /** Header values have printable ASCII characters only. */

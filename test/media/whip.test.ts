@@ -1,52 +1,23 @@
 // WHIP: encoders publish to rooms of any node, their peers are peers like any others, and requests follow RFC 9725.
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { reportSchema } from '../../api/recording-report.ts';
 import { goWhip } from '../../tools/test-runner/go-programs.mjs';
 import { type AccessTokenInit, accessKeysText, signAccessToken } from '../kit/access-tokens.ts';
 import type { ApiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { makeProgramme, makeTracks } from '../kit/media/media-files.ts';
-import { assertColor, assertNear, audioSamples, colors, decode, recordedBytes } from '../kit/media/recorded-file.ts';
+import { assertColor, assertNear, audioSamples, colors, recordedBytes } from '../kit/media/recorded-file.ts';
 import { obs } from '../kit/media/sdp-offers.ts';
 import { addComponent, green } from '../kit/media/sources.ts';
 import { watchEvents } from '../kit/network/room-sockets.ts';
 import { startNodePair } from '../kit/processes/node-pair.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
-import { type StartedNode, startNode } from '../kit/processes/start-node.ts';
+import { startNode } from '../kit/processes/start-node.ts';
+import { addPeer, clientOf, fragmentType, movingFrames, offerOf, type Sent, startProgram } from './whip-kit.ts';
 
 const encoder = join(import.meta.dirname, '../kit/media/whip-muxer.ts');
-const fragmentType = 'application/trickle-ice-sdpfrag';
-
-async function addPeer(api: ApiClient, options: object = {}): Promise<{ id: string; token: string }> {
-  const { status, body } = await api.post('/room/r/peer', { type: 'webrtc', ...options });
-  assert.equal(status, 201, JSON.stringify(body));
-  return { id: body.data.peer.id, token: body.data.token };
-}
-
-/** An encoder; `signal` makes it end its session and exit. */
-function startProgram(t: TestContext, program: string, args: readonly string[], signal: NodeJS.Signals, env = process.env) {
-  const child: ChildProcess = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-    });
-  }
-  const ended = once(child, 'close').then(([code]) => code as number | null);
-  t.after(async () => {
-    child.kill('SIGKILL');
-    await ended;
-  });
-  const stop = async () => {
-    child.kill(signal);
-    assert.equal(await ended, 0, output);
-  };
-  return { stop, output: () => output };
-}
 
 test('FFmpeg publishes through a node that does not own the room, and its peer is recorded, shown, muted and disconnected like others', async (t) => {
   const resources = await makeResources(t);
@@ -137,46 +108,13 @@ async function assertRecorded(api: ApiClient, resources: string): Promise<void> 
   assertNear((await audioSamples(pathOf('audio'))).frequency, 660, 5, 'the tone');
 }
 
-/** The part of the frames that differ from the frame before. */
-async function movingFrames(path: string): Promise<number> {
-  const width = 64;
-  const pixels = await decode(path, [
-    '-vf',
-    `scale=${width}:1:flags=area`,
-    '-pix_fmt',
-    'gray',
-    '-vsync',
-    'passthrough',
-    '-f',
-    'rawvideo',
-    '-',
-  ]);
-  const frames = Array.from({ length: pixels.length / width }, (_, index) => pixels.subarray(index * width, (index + 1) * width));
-  const moved = frames.filter((frame, index) => index > 0 && !frame.equals(frames[index - 1] as Buffer));
-  return moved.length / (frames.length - 1);
-}
-
-type Sent = { token?: string | undefined; body?: string; headers?: Record<string, string> };
-
-/** Requests as an encoder sends them. */
-function encoderOf({ url }: StartedNode) {
-  return async (method: string, path: string, { token, body, headers = {} }: Sent = {}) => {
-    const response = await fetch(`${url}${path}`, {
-      method,
-      headers: { ...(token !== undefined && { authorization: `Bearer ${token}` }), ...headers },
-      ...(body !== undefined && { body }),
-    });
-    return { status: response.status, headers: response.headers, text: await response.text() };
-  };
-}
-
-const offer = (text = obs): Sent => ({ body: text, headers: { 'content-type': 'application/sdp' } });
+const offer = (text = obs): Sent => offerOf(text);
 
 test('an offer of OBS is answered, its ICE session restarts, and DELETE ends it', async (t) => {
   const turn = [{ urls: ['stun:stun.example.net', 'turn:turn.example.net?transport=udp'], username: 'a"b', credential: 'c' }];
   const node = await startNode(t, { SVC_ICE_SERVERS: JSON.stringify(turn), SVC_CORS_ORIGINS: 'https://studio.example' });
   const { api } = node;
-  const request = encoderOf(node);
+  const request = clientOf(node);
   await api.post('/room', { roomId: 'r' });
   const { id, token } = await addPeer(api);
   const origin = { origin: 'https://studio.example' };
@@ -244,7 +182,7 @@ test('an offer of OBS is answered, its ICE session restarts, and DELETE ends it'
 test('requests that RFC 9725 does not allow are rejected with one message, and change nothing', async (t) => {
   const node = await startNode(t, { SVC_ACCESS_KEYS: accessKeysText });
   const { api } = node;
-  const request = encoderOf(node);
+  const request = clientOf(node);
   await api.post('/room', { roomId: 'r', videoCodec: 'vp8' });
   await api.post('/room', { roomId: 'other' });
   const access = (init: AccessTokenInit) => signAccessToken({ room: 'r', ...init });

@@ -27,7 +27,7 @@ Requests have the header \`Authorization: Bearer <token>\` unless an endpoint st
 - Rate limits: \`SVC_RATE_LIMIT_API\` requests a second for each client (an address, of IPv6 its /64; with \`SVC_TRUST_PROXY\` the real one) and for each token. Beyond it, and for a wrong token after 20 of them in a minute from one address, the response is 429 with \`Retry-After\`; a correct token is always exempt from the latter. Requests between nodes are not counted.
 - Request ids: every response has an \`x-request-id\` (yours, if you sent one); every log line that the request causes contains it, on each node that worked on it.
 - Read-only tokens (\`SVC_SERVER_API_READ_TOKEN\`) are accepted for every GET, for events and for content; everything else is 403 \`read_only\`, on every node. \`GET /access\` returns the scope of a token.
-- No token is needed for \`/livez\`, \`/readyz\`, \`/openapi.json\`, \`/asyncapi.json\`, \`/schemas/events.json\`, \`/docs\`, \`/console/session\`, the files of the console, and \`GET\` below \`/whip\`. \`/rtc/validate\` checks the access token in its query. Endpoints of encoders need the token of a peer or an access token.
+- No token is needed for \`/livez\`, \`/readyz\`, \`/openapi.json\`, \`/asyncapi.json\`, \`/schemas/events.json\`, \`/docs\`, \`/console/session\`, the files of the console, and \`GET\` below \`/whip\` and \`/whep\`. \`/rtc/validate\` checks the access token in its query. Endpoints of encoders need the token of a peer or an access token.
 
 ${groups.join('\n')}
 ## Schemas

@@ -61,7 +61,7 @@ export const layers = [
     worker: true,
     packages: [...aptPackages.metrics, ...aptPackages.media, ...aptPackages.sip, ...aptPackages.signers],
     programs: ['versitygw'],
-    goPrograms: ['go-client', 'whip'],
+    goPrograms: ['go-client', 'whip', 'whep'],
     // Media runs in real time: each file waits most of the time.
     cores: 0.26,
     heavy: { 'call-sound': 0.6, hls: 1, 'hls-composer': 1, leaks: 1 },

@@ -8,6 +8,7 @@ import type { PeerMediaStats } from '../../../api/stats.ts';
 import type { Log } from '../../common/log.ts';
 import type { CloseReason, Direction, PeerConnection, PeerMedia, PeerMediaListener, WireObject } from '../interfaces.ts';
 import type { RpcOutcome } from '../rpcs.ts';
+import type { Track } from '../track.ts';
 import type { DataBudget } from './data-budget.ts';
 import type { Moderation } from './moderation.ts';
 import type { PeerContext } from './peer-context.ts';
@@ -83,6 +84,11 @@ export class RoomSession {
   /** Number of tracks that the peer publishes and receives. */
   get trackCount(): number {
     return [...this.publications.tracks].length + this.subscriptions.size;
+  }
+
+  /** Tracks of the others that the peer is permitted to receive. */
+  receivableTracks(): Iterable<Track> {
+    return this.#options.permissions().subscribe ? this.#room.publishedFor(this.#options.peerId).tracks : [];
   }
 
   async createTransport(direction: Direction, options: { sctp: boolean }): Promise<WireObject> {

@@ -42,7 +42,7 @@ export const health: HealthView = {
   config: { files: [{ name: 'settings.yaml', sha256: '0'.repeat(64) }], shadowed: [], error: null },
 };
 
-const noEncoders = () => Promise.reject(new ServiceError('unavailable', 'There are no encoders here'));
+const noSessions = () => Promise.reject(new ServiceError('unavailable', 'There are no encoders and players here'));
 const nothingToRender = () => Promise.reject(new ServiceError('not_found', 'There are no recordings here'));
 
 /** A cluster of one node, without webhooks and recordings. */
@@ -67,12 +67,17 @@ function clusterHandlers(rooms: LocalRooms): Partial<Handlers<typeof operations>
     renderRecording: nothingToRender,
     getRender: nothingToRender,
     cancelRender: nothingToRender,
-    startWhip: noEncoders,
-    updateWhip: noEncoders,
-    endWhip: noEncoders,
+    startWhip: noSessions,
+    updateWhip: noSessions,
+    endWhip: noSessions,
     showWhip: () => undefined,
     showWhipSession: () => undefined,
     validateLiveKit: () => 'success',
+    startWhep: noSessions,
+    updateWhep: noSessions,
+    endWhep: noSessions,
+    showWhep: () => undefined,
+    showWhepSession: () => undefined,
   };
 }
 

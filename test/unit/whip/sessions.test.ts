@@ -2,11 +2,13 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { generateRouterRtpCapabilities } from 'mediasoup/ortc';
+import { whipPath } from '../../../api/operations/whip-session.ts';
 import { clientCapabilities, roomCodecs } from '../../../node/media/codecs.ts';
 import type { PeerMediaListener } from '../../../node/rooms/interfaces.ts';
+import { playing } from '../../../node/whip/playing.ts';
 import { WhipSessions } from '../../../node/whip/sessions.ts';
-import { connectPeer, makeRoom, TestConnection } from '../../kit/fakes/rooms.ts';
-import { obs } from '../../kit/media/sdp-offers.ts';
+import { connectPeer, joinPeer, makeRoom, publish, TestConnection } from '../../kit/fakes/rooms.ts';
+import { obs, pion } from '../../kit/media/sdp-offers.ts';
 import { silentLog } from '../../kit/silent-log.ts';
 import { turns } from '../../kit/turns.ts';
 
@@ -20,6 +22,8 @@ const transport = {
 /** ICE of the client: that of the offer, and after a restart. */
 const known = 'a=ice-ufrag:Yn6B\r\na=ice-pwd:uDYUoAhvMh+6bAZ4bLPf7H\r\n';
 const fresh = known.replace('Yn6B', 'Next');
+
+const playersOffer = pion.replaceAll('a=sendonly', 'a=recvonly');
 
 async function start(t: TestContext, { limited = false, takeover = false, codecs = capabilities } = {}) {
   const made = await makeRoom();
@@ -39,6 +43,7 @@ async function start(t: TestContext, { limited = false, takeover = false, codecs
   await made.rooms.addPeer('r', { type: 'webrtc', peerId: 'alice' });
   const sessions = new WhipSessions({
     log: silentLog(),
+    path: whipPath,
     iceServers: () => [
       { urls: ['stun:a', 'turn:b c'], username: 'u', credential: 'p' },
       { urls: 'stun:d' },
@@ -168,7 +173,7 @@ test('a room with audio only rejects the video section of an offer, and an offer
 test('an encoder does not wait: the peer must be admitted before', async (t) => {
   const { sessions, admitted, alice, rooms } = await start(t);
   rooms.room('r').patch({ admission: 'manual' });
-  const refusal = { code: 'conflict', message: 'Peer alice is not admitted to the room; an encoder cannot wait for it' };
+  const refusal = { code: 'conflict', message: 'Peer alice is not admitted to the room; only a peer with a websocket can wait' };
   await assert.rejects(sessions.start(admitted, obs), refusal);
   assert.deepEqual([alice.view().status, sessions.size], ['disconnected', 0]);
   alice.admission.admit();
@@ -195,4 +200,52 @@ test('an ICE restart gets new credentials and a new ETag; candidates change noth
   assert.match(restart.fragment, /^m=audio 9 UDP\/TLS\/RTP\/SAVPF 0\r\na=mid:0\r\na=ice-ufrag:second\r$/m);
   await assert.rejects(sessions.updateIce(alice, id, known, etag), { code: 'precondition_failed' });
   sessions.close();
+});
+
+test('a player gets one stream for each section, and they follow the active speaker, pauses, permissions and the end of tracks', async (t) => {
+  const { sessions, admitted, alice, rooms, media } = await start(t);
+  const [bob, cleo] = [await joinPeer(rooms, 'r', 'bob'), await joinPeer(rooms, 'r', 'cleo')];
+  const bobs = { audio: await publish(bob, 'audio'), video: await publish(bob, 'video') };
+  const cleos = { audio: await publish(cleo, 'audio'), video: await publish(cleo, 'video') };
+  const speak = (peerId: string | null) => media.room('r').options.onActiveSpeaker(peerId);
+  speak('bob');
+  const { answer } = await sessions.start(admitted, playersOffer, playing('speaker'));
+  const [video, audio] = media.room('r').fixedStreams;
+  const ssrcs = [video, audio].map((stream) => `a=ssrc:${stream?.options.ssrc} cname:${stream?.options.cname}`);
+  for (const line of ssrcs) assert.ok(answer.includes(line), `${line} in ${answer}`);
+  const played = () => [audio?.stream.trackId, video?.stream.trackId];
+  assert.deepEqual(played(), [bobs.audio, bobs.video]);
+  speak('cleo');
+  assert.deepEqual(played(), [cleos.audio, cleos.video]);
+  speak(null);
+  assert.deepEqual(played(), [cleos.audio, cleos.video]);
+  await cleo.peer.session.publications.setPaused(cleos.video, true);
+  assert.deepEqual(played(), [cleos.audio, bobs.video]);
+  alice.rights.change({ publish: [], subscribe: false, data: false });
+  assert.deepEqual(played(), [undefined, undefined]);
+  alice.rights.change({ publish: [], subscribe: true, data: false });
+  assert.deepEqual(played(), [bobs.audio, bobs.video]);
+  bob.peer.remove('removed');
+  // The video of cleo is paused.
+  assert.deepEqual(played(), [cleos.audio, undefined]);
+  sessions.close();
+
+  alice.rights.change({ publish: [], subscribe: false, data: false });
+  await assert.rejects(sessions.start(admitted, playersOffer, playing('speaker')), { code: 'forbidden' });
+});
+
+test('an offer that receives nothing that the room has is rejected', async (t) => {
+  const { sessions, admitted } = await start(t);
+  for (const [offer, message] of [
+    [obs, 'No section of the offer receives'],
+    [
+      `${playersOffer}m=application 9 UDP/DTLS/SCTP webrtc-datachannel\r\na=mid:2\r\na=sctp-port:5000\r\n`.replace(
+        'BUNDLE 0 1',
+        'BUNDLE 0 1 2',
+      ),
+      /data channels/,
+    ],
+    [playersOffer.replace(/a=rtpmap:(?:96|102|45|111) .*\r\n/g, ''), /^The offer receives .*; this room forwards opus, VP8/],
+  ] as const)
+    await assert.rejects(sessions.start(admitted, offer, playing('speaker')), { code: 'offer_rejected', message });
 });

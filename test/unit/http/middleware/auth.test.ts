@@ -29,7 +29,7 @@ test('every route that needs a token responds 401 without one and with a wrong o
 test('only probes, documents, the console session, addresses without content and the check of an access token need no token', async (context) => {
   const { url } = await startServer(context);
   const open = routes.filter(({ auth }) => auth === 'none').map(({ path }) => path);
-  const empty = ['/whip/{roomId}', '/whip/{roomId}/{sessionId}'];
+  const empty = ['/whip', '/whep'].flatMap((path) => [`${path}/{roomId}`, `${path}/{roomId}/{sessionId}`]);
   assert.deepEqual(open, [
     ...empty,
     '/rtc/validate',

@@ -1,0 +1,56 @@
+// Player streams: the fixed streams of one player, with the tracks of the room that they play now.
+import type { PeerEvent } from '../../api/socket/peer-events.ts';
+import type { FixedStream } from '../rooms/interfaces.ts';
+import { audioAssignment, type PlayableTrack, type Speech, videoCandidates } from './played-tracks.ts';
+
+export type PlayerStreamsOptions = {
+  /** `speaker` or the id of a peer. */
+  video: string;
+  /** Tracks that the peer may receive. */
+  tracks: () => Iterable<PlayableTrack>;
+  speaker: string | null;
+};
+type Streams = { audio: readonly FixedStream[]; video: FixedStream | undefined };
+
+/** Events after which other tracks may be played. */
+const changes = new Set<PeerEvent['event']>(['trackAdded', 'trackRemoved', 'trackPaused', 'trackResumed', 'permissionsUpdated']);
+
+export class PlayerStreams {
+  readonly #options: PlayerStreamsOptions;
+  #streams: Streams = { audio: [], video: undefined };
+  #speech: Speech;
+
+  constructor(options: PlayerStreamsOptions) {
+    this.#options = options;
+    this.#speech = { speaker: options.speaker, levels: [] };
+  }
+
+  /** Starts the streams. */
+  open(streams: Streams): void {
+    this.#streams = streams;
+    this.#update();
+  }
+
+  /** An event of the room, as peers get it. */
+  notify({ event, data }: PeerEvent): void {
+    if (event === 'activeSpeaker') this.#speech = { ...this.#speech, speaker: data.peerId };
+    else if (event === 'audioLevels') this.#speech = { ...this.#speech, levels: data.levels };
+    else if (!changes.has(event)) return;
+    this.#update();
+  }
+
+  #update(): void {
+    const { audio, video } = this.#streams;
+    const tracks = [...this.#options.tracks()];
+    const speech = this.#speech;
+    if (video) {
+      const candidates = videoCandidates(tracks, { video: this.#options.video, speech, current: video.trackId });
+      const chosen = candidates.find(({ id }) => video.supports(id))?.id;
+      // A paused track stays, so that its last frame does, until there is another one.
+      if (chosen !== undefined || !tracks.some(({ id }) => id === video.trackId)) video.show(chosen);
+    }
+    const current = audio.map(({ trackId }) => trackId);
+    const assigned = audioAssignment(tracks, { speech, current });
+    for (const [index, stream] of audio.entries()) stream.show(assigned[index]);
+  }
+}
