@@ -169,7 +169,11 @@ test('the rooms page is usable with the keyboard alone', async (t) => {
   assert.equal(await page.inputValue(byId('whip-url')), `${node.url}/whip/by-keys`);
   const token = await page.inputValue(byId('whip-token'));
   assert.ok((await page.inputValue(byId('invite-link'))).includes(`token=${token}`), 'an encoder is the peer of the link');
-  await tabTo(page, 'whip-token');
+  await tabTo(page, 'play-elsewhere');
+  await page.keyboard.press('Enter');
+  assert.equal(await page.inputValue(byId('whep-url')), `${node.url}/whep/by-keys`);
+  assert.equal(await page.inputValue(byId('whep-token')), token, 'a player is the peer of the link');
+  await tabTo(page, 'whep-token');
   await page.keyboard.press('Escape');
   await page.waitForSelector('dialog', { state: 'detached' });
   assert.equal(await focused(), 'invite', 'the focus returns to the button');

@@ -74,6 +74,16 @@ export function InviteDialog({ api, roomId, onClose }: { api: Api; roomId: strin
           <CopyField label="Bearer token" value={token} testId="whip-token" />
         </details>
       )}
+      {token !== undefined && (
+        <details className="dialog-details">
+          <summary data-testid="play-elsewhere">Play elsewhere</summary>
+          <p>
+            GStreamer, media servers and other players play the active speaker with WHEP. The token is that of the link: use one of them.
+          </p>
+          <CopyField label="URL" value={new URL(`whep/${encodeURIComponent(roomId)}`, api.base).href} testId="whep-url" />
+          <CopyField label="Bearer token" value={token} testId="whep-token" />
+        </details>
+      )}
       <FormProblem problem={problem} />
       <p className="visually-hidden" aria-live="polite">
         {copied ? 'The link was copied.' : ''}
