@@ -1,4 +1,4 @@
-// WHEP in a plain page of Chromium: a player of 40 lines sees and hears the active speaker, or one peer, without further negotiation.
+// WHEP in Chromium: a player of 40 lines and one that others wrote see and hear the active speaker, or one peer, without further negotiation.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -6,7 +6,14 @@ import { eventuallyIn } from '../kit/browser/browser.ts';
 import type { Colour } from '../kit/browser/client-page.ts';
 import { blue, type ClientFixture, css, enter, type PagePeer, red, startClientFixture } from './client-kit.ts';
 
-type Player = { connection: RTCPeerConnection; video: HTMLVideoElement; session: string; offeredAt: number; firstFrame?: number };
+type Player = {
+  connection: RTCPeerConnection;
+  video: HTMLVideoElement;
+  session: string;
+  offeredAt: number;
+  firstFrame?: number;
+  client?: InstanceType<typeof kit.WHEPClient>;
+};
 const gray: Colour = [120, 120, 120];
 declare global {
   var player: Player;
@@ -36,6 +43,23 @@ function play(page: Page, endpoint: string, token: string): Promise<void> {
       video.requestVideoFrameCallback((now) => {
         globalThis.player.firstFrame = now;
       });
+    },
+    [endpoint, token] as const,
+  );
+}
+
+/** Plays with the player of the npm package whip-whep, which the author of WHEP wrote. */
+function playWithLibrary(page: Page, endpoint: string, token: string): Promise<void> {
+  return page.evaluate(
+    async ([url, bearer]) => {
+      const connection = new RTCPeerConnection();
+      const video = Object.assign(document.createElement('video'), { muted: true, autoplay: true });
+      connection.ontrack = ({ streams: [stream] }) => Object.assign(video, { srcObject: stream });
+      document.body.append(video);
+      for (const kind of ['audio', 'video']) connection.addTransceiver(kind, { direction: 'recvonly' });
+      const client = new kit.WHEPClient();
+      globalThis.player = { connection, video, offeredAt: performance.now(), session: '', client };
+      await client.view(connection, url, bearer);
     },
     [endpoint, token] as const,
   );
@@ -91,11 +115,13 @@ function speak(peer: PagePeer, on: boolean): Promise<unknown> {
   return peer.page.evaluate((now) => kit.beepers.main?.turn(now), on);
 }
 
-async function newPlayer({ node, browser, pageUrl, roomId }: ClientFixture, query = ''): Promise<{ page: Page; token: string }> {
-  const { token } = (await node.api.post(`/room/${roomId}/peer`, { type: 'webrtc' })).body.data;
+type NewPlayer = { page: Page; id: string; token: string };
+
+async function newPlayer({ node, browser, pageUrl, roomId }: ClientFixture, start: typeof play, query = ''): Promise<NewPlayer> {
+  const { peer, token } = (await node.api.post(`/room/${roomId}/peer`, { type: 'webrtc' })).body.data;
   const page = await browser.newPage(pageUrl);
-  await play(page, `${node.url}/whep/${roomId}${query}`, token);
-  return { page, token };
+  await start(page, `${node.url}/whep/${roomId}${query}`, token);
+  return { page, id: peer.id, token };
 }
 
 test('a page plays the active speaker with WHEP, and its streams continue when another peer speaks or leaves', async (t) => {
@@ -103,7 +129,7 @@ test('a page plays the active speaker with WHEP, and its streams continue when a
   const { node, roomId } = fixture;
   const ada = await enter(fixture, 'ada', { subscribe: 'manual' });
   await publish(ada, red, 440);
-  const { page, token } = await newPlayer(fixture);
+  const { page, token } = await newPlayer(fixture, play);
   await speak(ada, true);
   await shows(page, red, 440);
   t.diagnostic(
@@ -146,11 +172,11 @@ test('a page plays the active speaker with WHEP, and its streams continue when a
   assert.equal((await fetch(session, { method: 'DELETE', headers })).status, 404);
 });
 
-test('a page plays one peer with WHEP, also when that peer publishes later and again', async (t) => {
+test('a player that others wrote plays one peer with WHEP, also when that peer publishes later and again', async (t) => {
   const fixture = await startClientFixture(t, { SVC_CORS_ORIGINS: '*' });
   const bob = await enter(fixture, 'bob', { subscribe: 'manual' });
   await publish(bob, gray, 880);
-  const { page } = await newPlayer(fixture, '?video=ada');
+  const { page, id } = await newPlayer(fixture, playWithLibrary, '?video=ada');
   const ada = await enter(fixture, 'ada', { subscribe: 'manual' });
   await publish(ada, red, 440);
   await speak(bob, true);
@@ -161,4 +187,7 @@ test('a page plays one peer with WHEP, also when that peer publishes later and a
     await room.publish(kit.pattern(colour));
   }, css(blue));
   await shows(page, blue, 880);
+  assert.equal((await fixture.node.api.get(`/room/${fixture.roomId}/peer/${id}`)).body.data.peer.status, 'connected');
+  await page.evaluate(() => player.client?.stop());
+  assert.equal((await fixture.node.api.get(`/room/${fixture.roomId}/peer/${id}`)).body.data.peer.status, 'disconnected');
 });

@@ -1,4 +1,5 @@
 // Page script of browser tests: the client library, local test video and audio, and instruments that measure remote media.
+import { WHEPClient } from 'whip-whep/whep.js';
 import { RoomClient, type RoomClientOptions } from '../../../packages/client/src/index.ts';
 import { drawCode } from '../media/time-code.ts';
 
@@ -220,7 +221,7 @@ globalThis.RTCPeerConnection = class extends RTCPeerConnection {
 };
 
 const pageKit = {
-  ...{ connections, negotiations, RoomClient, drawCode, TestRoom, pattern, tone, beeper, probe, loudest },
+  ...{ connections, negotiations, RoomClient, WHEPClient, drawCode, TestRoom, pattern, tone, beeper, probe, loudest },
   rooms: {} as Record<string, TestRoom>,
   beepers: {} as Record<string, Beeper>,
 };
