@@ -1,4 +1,4 @@
-// LiveKit's server and the load generator of `npm run bench livekit`: built from Go modules that go.sum of test/bench/load pins.
+// LiveKit's server, and the load generator of the benchmarks livekit and whep: built from Go modules that go.sum of test/bench/load pins.
 
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
@@ -36,8 +36,7 @@ export async function ensureLiveKit() {
   const server = join(cacheDirectory(), 'livekit', name, 'livekit-server');
   // Another setup may be building it, which takes minutes.
   await withLock(join(cacheDirectory(), 'locks', `livekit-${name}`), () => ensureServer(server, version), { deadline: buildTimeoutMs });
-  await ensureLoad();
-  return { server, load, version };
+  return { server, load: await ensureLoad(), version };
 }
 
 /**
@@ -65,8 +64,14 @@ async function ensureServer(server, version) {
   renameSync(unfinished, server);
 }
 
-async function ensureLoad() {
+/**
+ * Builds the load generator if it is missing or outdated.
+ * @returns {Promise<string>} its path
+ * @throws {SetupError}
+ */
+export async function ensureLoad() {
   await ensureGoProgram({ ...buildOf('.', load), lock: 'bench-load', text: `building ${source}` });
+  return load;
 }
 
 /**

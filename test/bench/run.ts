@@ -19,6 +19,7 @@ import { committedResults, mergeResults, readResults, writeResults } from './res
 import { benchSipAudio } from './sip-audio.bench.ts';
 import { benchSipCalls } from './sip-calls.bench.ts';
 import { summaryLines } from './summary.ts';
+import { benchWhep } from './whep.bench.ts';
 
 const benches: Record<string, (report: Report, options: BenchOptions) => Promise<void>> = {
   livekit: benchLivekit,
@@ -26,6 +27,7 @@ const benches: Record<string, (report: Report, options: BenchOptions) => Promise
   memory: benchMemory,
   join: benchJoin,
   forward: benchForward,
+  whep: benchWhep,
   cluster: benchCluster,
   events: benchEvents,
   hls: benchHls,

@@ -1,4 +1,4 @@
-// Load generator of `npm run bench livekit`: loads a media server on loopback and prints one JSON object with what it cost.
+// Load generator of `npm run bench livekit` and `npm run bench whep`: loads a media server on loopback and prints one JSON object with what it cost.
 //
 //	load media -publishers 1 -receivers 50        one to many
 //	load media -rooms 4 -publishers 4 -mesh       rooms in which each participant receives the others
@@ -34,6 +34,7 @@ const (
 
 type options struct {
 	kind, address      string
+	whep               bool
 	pid                int
 	rooms, publishers  int
 	receivers          int
@@ -58,6 +59,7 @@ func main() {
 	flags := flag.NewFlagSet("load", flag.ExitOnError)
 	flags.StringVar(&o.kind, "server", "mediarooms", "mediarooms (BENCH_TOKEN is its API token) or livekit (BENCH_KEY and BENCH_SECRET)")
 	flags.StringVar(&o.address, "address", "", "host:port of HTTP")
+	flags.BoolVar(&o.whep, "whep", false, "receivers of mediarooms are players of WHEP")
 	flags.IntVar(&o.pid, "pid", 0, "process id of the server")
 	flags.IntVar(&o.rooms, "rooms", 1, "rooms")
 	flags.IntVar(&o.publishers, "publishers", 1, "publishers in each room")
@@ -96,7 +98,11 @@ func start(o options, command func(*run) (result, error)) (result, error) {
 	case "livekit":
 		r.server = &livekit.Server{Address: o.address, Key: os.Getenv("BENCH_KEY"), Secret: os.Getenv("BENCH_SECRET")}
 	case "mediarooms":
-		r.server = &mediarooms.Server{Address: o.address, Token: os.Getenv("BENCH_TOKEN")}
+		node := &mediarooms.Server{Address: o.address, Token: os.Getenv("BENCH_TOKEN")}
+		r.server = node
+		if o.whep {
+			r.server = &mediarooms.Players{Server: node}
+		}
 	default:
 		return nil, fmt.Errorf("no server is called %q", o.kind)
 	}

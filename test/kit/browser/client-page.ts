@@ -1,7 +1,7 @@
 // Page script of browser tests: the client library, local test video and audio, and instruments that measure remote media.
 import { WHEPClient } from 'whip-whep/whep.js';
 import { RoomClient, type RoomClientOptions } from '../../../packages/client/src/index.ts';
-import { drawCode } from '../media/time-code.ts';
+import { codeSteps, drawCode, readCode } from '../media/time-code.ts';
 
 export type Colour = [red: number, green: number, blue: number];
 export type FrameProbe = { colour: Colour; change: number; width: number; height: number };
@@ -94,6 +94,26 @@ async function probe(video: HTMLVideoElement): Promise<FrameProbe | undefined> {
   let change = 0;
   for (let index = 0; index < after.length; index += 1) change += Math.abs((after[index] ?? 0) - (before[index] ?? 0));
   return { colour: [median(0), median(1), median(2)], change: change / after.length, width: video.videoWidth, height: video.videoHeight };
+}
+
+/** Milliseconds from the time code in each frame to its display, for as many milliseconds; empty without a time code. */
+function frameDelays(video: HTMLVideoElement, time: number): Promise<number[]> {
+  const canvas = document.createElement('canvas');
+  const delays: number[] = [];
+  const end = performance.now() + time;
+  return new Promise((resolve) => {
+    const read = () => {
+      const { videoWidth: width, videoHeight: height } = video;
+      if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+      const context = canvas.getContext('2d', { willReadFrequently: true }) as CanvasRenderingContext2D;
+      context.drawImage(video, 0, 0);
+      const code = readCode(context, width, height);
+      if (code !== undefined) delays.push(codeSteps(code, Date.now()));
+      if (performance.now() < end) video.requestVideoFrameCallback(read);
+      else resolve(delays);
+    };
+    video.requestVideoFrameCallback(read);
+  });
 }
 
 type Spectrum = { /** In decibels. */ levels: Float32Array /** Hertz between two levels. */; step: number };
@@ -221,7 +241,7 @@ globalThis.RTCPeerConnection = class extends RTCPeerConnection {
 };
 
 const pageKit = {
-  ...{ connections, negotiations, RoomClient, WHEPClient, drawCode, TestRoom, pattern, tone, beeper, probe, loudest },
+  ...{ connections, negotiations, RoomClient, WHEPClient, drawCode, frameDelays, TestRoom, pattern, tone, beeper, probe, loudest },
   rooms: {} as Record<string, TestRoom>,
   beepers: {} as Record<string, Beeper>,
 };
