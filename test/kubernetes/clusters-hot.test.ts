@@ -1,6 +1,8 @@
 // Reloadable settings: configuration and keys reach running nodes, and no peer is disconnected.
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { after, test } from 'node:test';
+import { signAccessToken } from '../kit/access-tokens.ts';
 import { Informer } from '../kit/kube/informer.ts';
 import { type ClusterPod, MediaClusterUser, startClusterOperator } from '../kit/kube/media-clusters.ts';
 import type { ApiObject } from '../kit/kube/pods/pod-spec.ts';
@@ -109,6 +111,57 @@ test('keys rotate in two steps, and a token stays valid until it expires', async
   await user.until('the old key is removed', async () => (await keys()).previous === undefined);
   await user.until('the old key is not valid any more', async () => !(await mayEnter(pod, token)));
   assert.equal(await mayEnter(pod, fresh), true);
+});
+
+test('access keys rotate in their Secret without replaced pods, and peers of a removed key stay connected', async (t) => {
+  const secretOf = () => randomBytes(32).toString('hex');
+  const [older, newer] = [secretOf(), secretOf()];
+  const write = (accessKeys: Record<string, string>) => {
+    const data = Object.fromEntries(Object.entries(accessKeys).map(([id, secret]) => [id, Buffer.from(secret).toString('base64')]));
+    return server.apply({ apiVersion: 'v1', kind: 'Secret', metadata: { namespace: 'hot', name: 'access-keys' }, data });
+  };
+  /** Errors of joins at all nodes. */
+  const join = async (keyId: string, secret: string) => {
+    const accessToken = await signAccessToken({ room: 'signed', video: { roomCreate: true }, keyId, key: Buffer.from(secret) });
+    const errors: (string | undefined)[] = [];
+    for (const pod of pods) {
+      const socket = await PeerSocket.open(user.socket(pod));
+      errors.push((await socket.request('authenticate', { accessToken })).error?.message);
+      socket.webSocket.terminate();
+    }
+    return errors;
+  };
+  const accepted = (errors: (string | undefined)[]) => errors.every((error) => error === undefined);
+  const before = (await user.pods()).map(({ metadata: { uid } }) => uid);
+  const pids = pods.map(({ metadata }) => runner.pidOf(metadata.name, 'hot'));
+
+  await write({ older });
+  await user.apply({ replicas: 2, drain, secrets: { accessKeys: { name: 'access-keys' } } });
+  await user.until('tokens of the first key are accepted', async () => accepted(await join('older', older)));
+  const [pod] = pods;
+  assert.ok(pod);
+  const lasting = await PeerSocket.open(user.socket(pod));
+  t.after(() => lasting.webSocket.terminate());
+  const accessToken = await signAccessToken({ identity: 'lasting', room: 'signed', keyId: 'older', key: Buffer.from(older) });
+  assert.equal((await lasting.request('authenticate', { accessToken })).ok, true);
+
+  await write({ older, newer });
+  await user.until('tokens of the second key are accepted', async () => accepted(await join('newer', newer)));
+  assert.ok(accepted(await join('older', older)));
+  await write({ newer });
+  const message = 'The access token names an unknown access key in iss';
+  await user.until('tokens of the removed key are rejected', async () => (await join('older', older)).every((error) => error === message));
+  assert.ok(accepted(await join('newer', newer)));
+  assert.equal((await lasting.request('ping')).ok, true);
+  assert.deepEqual(
+    (await user.pods()).map(({ metadata: { uid } }) => uid),
+    before,
+  );
+  assert.deepEqual(
+    pods.map(({ metadata }) => runner.pidOf(metadata.name, 'hot')),
+    pids,
+  );
+  await user.apply({ replicas: 2, drain });
 });
 
 test('a named Secret that is missing is not generated, changes no pod, and generated API tokens are kept', async () => {
