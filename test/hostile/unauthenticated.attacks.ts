@@ -17,7 +17,7 @@ export const attacks = {
       'Access tokens without a signature, of another or a removed key, with a public key as secret, changed, expired, too long valid, or too large',
     bound: 'one algorithm per key; `SVC_ACCESS_TOKEN_MAX_TTL`; 8 KiB for the first message',
     outcome:
-      'Each is rejected with one message (4401, or 4413 if it is too large). No room and no peer is created, and valid tokens are accepted.',
+      'Each is rejected with one message (4401, or 4413 if it is too large; 401 for an encoder). No room and no peer is created, and valid tokens are accepted.',
   },
   rebinding: {
     attack: 'A web page sends requests to a node in development mode: from its origin, by a name for 127.0.0.1, or through a proxy',
