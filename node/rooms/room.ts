@@ -241,7 +241,7 @@ export class Room {
         setMetadata: (metadata) => this.#metadata.set(metadata),
         dataMaxBytes,
         relay: (message, target) => {
-          for (const { session } of this.peers.selectedBy(target)) session.relayed(message);
+          for (const { session } of this.peers.selectedBy(target)) session.connection.relayed?.(message);
         },
         requestRpc: (from, to, request) => this.rpcs.request(from, this.peers.get(to), request),
         respondRpc: (by, rpcId, outcome) => this.rpcs.respond(by, rpcId, outcome),

@@ -183,7 +183,7 @@ export class Peer {
 
   /** The disconnect timeout of the room changed. */
   timeoutChanged(): void {
-    (this.#session ?? this.admission.waiting)?.pongTimeoutChanged();
+    (this.#session?.connection ?? this.admission.waiting)?.pongTimeoutChanged();
     this.timeout.restart();
   }
 
@@ -216,7 +216,7 @@ export class Peer {
     this.#session = undefined;
     this.#log.info('peer disconnected');
     this.#room.announce({ kind: 'peerDisconnected', peerId: this.id, hidden: this.rights.hidden });
-    return (closeReason) => session.closeConnection(closeReason);
+    return (closeReason) => session.connection.close(closeReason);
   }
 
   /** `reason`: why a wait ends. */

@@ -190,7 +190,7 @@ export class Peers {
 
   #received({ id, origin }: Track): void {
     const publisher = 'peerId' in origin ? this.#peers.get(origin.peerId) : undefined;
-    if (publisher?.connected) publisher.session.trackReceived(id);
+    if (publisher?.connected) publisher.session.connection.trackReceived?.(id);
   }
 
   #mayReceive(peerId: string, publisherId: string, trackId: string): boolean {

@@ -6,7 +6,7 @@ import type { PeerEvent, Target } from '../../../api/socket/peer-events.ts';
 import type { RpcRequest } from '../../../api/socket/rpc.ts';
 import type { PeerMediaStats } from '../../../api/stats.ts';
 import type { Log } from '../../common/log.ts';
-import type { CloseReason, Direction, PeerConnection, PeerMedia, PeerMediaListener, WireObject } from '../interfaces.ts';
+import type { Direction, PeerConnection, PeerMedia, PeerMediaListener, WireObject } from '../interfaces.ts';
 import type { RpcOutcome } from '../rpcs.ts';
 import type { Track } from '../track.ts';
 import type { DataBudget } from './data-budget.ts';
@@ -38,19 +38,19 @@ export type RelayRequest = {
 
 /** Lives from connect to disconnect of its peer. */
 export class RoomSession {
+  readonly connection: PeerConnection;
   readonly media: PeerMedia;
   readonly publications: Publications;
   readonly subscriptions: Subscriptions;
   /** True if the peer requested audio levels. */
   audioLevels = false;
-  readonly #connection: PeerConnection;
   readonly #options: RoomSessionOptions;
   readonly #room: PeerContext;
   #ended = false;
 
   constructor(connection: PeerConnection, options: RoomSessionOptions, room: PeerContext) {
     const { peerId, log, enableSimulcast, permissions, moderation } = options;
-    this.#connection = connection;
+    this.connection = connection;
     this.#options = options;
     this.#room = room;
     this.media = room.media.openPeer(peerId, {
@@ -93,7 +93,7 @@ export class RoomSession {
 
   async createTransport(direction: Direction, options: { sctp: boolean }): Promise<WireObject> {
     if (direction === 'send') this.publications.clear();
-    const sctp = options.sctp && (this.#options.permissions().data || this.#connection.dataInNode === true);
+    const sctp = options.sctp && (this.#options.permissions().data || this.connection.dataInNode === true);
     const transport = await this.media.createTransport(direction, { sctp });
     if (direction === 'recv') {
       this.subscriptions.transportCreated();
@@ -126,10 +126,6 @@ export class RoomSession {
     if (data) this.#room.announce({ kind: 'dataSent', from: peerId, ...data, to });
   }
 
-  relayed(message: object): void {
-    this.#connection.relayed?.(message);
-  }
-
   /** True if this peer may receive a track of another one. */
   mayReceive(publisherId: string, trackId: string): boolean {
     return this.#room.mayReceive(this.#options.peerId, publisherId, trackId);
@@ -137,11 +133,7 @@ export class RoomSession {
 
   receiversChanged(publisherId: string): void {
     this.subscriptions.enforce();
-    this.#connection.receiversChanged?.(publisherId);
-  }
-
-  trackReceived(trackId: string): void {
-    this.#connection.trackReceived?.(trackId);
+    this.connection.receiversChanged?.(publisherId);
   }
 
   /** The response follows as an event. @throws ServiceError `forbidden`, `peer_not_found`, `too_large`, `too_many_requests` */
@@ -191,11 +183,7 @@ export class RoomSession {
   }
 
   send(event: PeerEvent): void {
-    this.#connection.send(event);
-  }
-
-  pongTimeoutChanged(): void {
-    this.#connection.pongTimeoutChanged();
+    this.connection.send(event);
   }
 
   /** Ends its subscriptions, publications and media. */
@@ -204,9 +192,5 @@ export class RoomSession {
     this.subscriptions.close();
     this.publications.close();
     this.media.close();
-  }
-
-  closeConnection(reason: CloseReason): void {
-    this.#connection.close(reason);
   }
 }
