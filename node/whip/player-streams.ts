@@ -28,7 +28,7 @@ export class PlayerStreams {
   /** Starts the streams. */
   open(streams: Streams): void {
     this.#streams = streams;
-    this.#update();
+    this.update();
   }
 
   /** An event of the room, as peers get it. */
@@ -36,10 +36,11 @@ export class PlayerStreams {
     if (event === 'activeSpeaker') this.#speech = { ...this.#speech, speaker: data.peerId };
     else if (event === 'audioLevels') this.#speech = { ...this.#speech, levels: data.levels };
     else if (!changes.has(event)) return;
-    this.#update();
+    this.update();
   }
 
-  #update(): void {
+  /** Plays what the peer may receive now. */
+  update(): void {
     const { audio, video } = this.#streams;
     const tracks = [...this.#options.tracks()];
     const speech = this.#speech;

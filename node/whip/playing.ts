@@ -66,6 +66,10 @@ class Playing implements SessionMedia {
     if (event.event === 'activeSpeaker') this.#choice.speaker = event.data.peerId;
     this.#streams?.notify(event);
   }
+
+  receiversChanged(): void {
+    this.#streams?.update();
+  }
 }
 
 /** The sections of an offer that receives, each with what the room can send in it. @throws ServiceError `offer_rejected` */

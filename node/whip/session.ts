@@ -36,6 +36,8 @@ export interface SessionMedia {
   open(room: RoomSession, transportId: string): Promise<AnswerSection[]>;
   /** An event of the room. */
   notify?(event: PeerEvent): void;
+  /** A publisher chose other receivers of its tracks. */
+  receiversChanged?(): void;
 }
 /** What the room has for an offer. `speaker`: the active speaker. */
 export type SessionContext = { peer: Peer; capabilities: RtpCapabilities; speaker: string | null };
@@ -114,6 +116,10 @@ export class WhipSession implements PeerConnection {
   /** There is no channel to the client. */
   send(event: PeerEvent): void {
     if (!this.#ended) this.#media?.notify?.(event);
+  }
+
+  receiversChanged(): void {
+    if (!this.#ended) this.#media?.receiversChanged?.();
   }
 
   pongTimeoutChanged(): void {}

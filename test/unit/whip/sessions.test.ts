@@ -225,6 +225,10 @@ test('a player gets one stream for each section, and they follow the active spea
   assert.deepEqual(played(), [undefined, undefined]);
   alice.rights.change({ publish: [], subscribe: true, data: false });
   assert.deepEqual(played(), [bobs.audio, bobs.video]);
+  bob.peer.session.publications.setReceivers(new Map());
+  assert.deepEqual(played(), [cleos.audio, undefined]);
+  bob.peer.session.publications.setReceivers('all');
+  assert.deepEqual(played(), [cleos.audio, bobs.video]);
   bob.peer.remove('removed');
   // The video of cleo is paused.
   assert.deepEqual(played(), [cleos.audio, undefined]);
