@@ -28,14 +28,25 @@ export type ConsolePage = {
 /** `wholeCamera`: 720p in three layers, as the console requests. Otherwise 360p in two layers, at a quarter of the cost. */
 export type ConsoleOptions = BrowserContextOptions & { wholeCamera?: boolean };
 
-/** Reduces the requested size of cameras. */
+/** Reduces the requested size of cameras, and keeps all opened tracks. */
 const smallCameras = `(() => {
   const devices = navigator.mediaDevices;
   if (!devices) return;
   const open = devices.getUserMedia.bind(devices);
-  devices.getUserMedia = (constraints) =>
-    open(typeof constraints.video === 'object' ? { ...constraints, video: { ...constraints.video, width: { ideal: 640 }, height: { ideal: 360 } } } : constraints);
+  const opened = (globalThis.__opened = []);
+  devices.getUserMedia = async (constraints) => {
+    const small = { width: { ideal: 640 }, height: { ideal: 360 } };
+    const video = typeof constraints.video === 'object' ? { ...constraints.video, ...small } : constraints.video;
+    const stream = await open({ ...constraints, ...(video === undefined ? {} : { video }) });
+    opened.push(...stream.getTracks());
+    return stream;
+  };
 })()`;
+
+/** Resolves when camera and microphone, which the page had opened, are closed. */
+export async function releasesDevices(page: Page): Promise<void> {
+  await eventuallyIn(page, `__opened.length >= 2 && __opened.every(({ readyState }) => readyState === 'ended')`);
+}
 
 /** Opens a page with separate storage. */
 export async function openConsole(browser: Browser, url: string, { wholeCamera, ...options }: ConsoleOptions = {}): Promise<ConsolePage> {

@@ -74,7 +74,7 @@ test('a drain shows its deadline and then the reason of the end, and the next st
   const { api } = before;
   await before.stream();
   const browser = await launch(t);
-  const ada = await before.publish(browser);
+  await before.publish(browser);
   const { page, complaints } = await watch(browser, node.url);
   await plays(page);
   await page.click(byId('live-join'));
@@ -91,7 +91,6 @@ test('a drain shows its deadline and then the reason of the end, and the next st
   await seeText(page, 'stream-ended', 'The room and its stream ended because its node was drained.');
   await seeText(page, 'live-status', 'The room has ended. It will appear here if it is recreated.');
   await phase(page, 'ended');
-  await ada.context.close();
   await api.delete(`/cluster/nodes/${name}/drain`);
   const after = await makeShow(node);
   await after.stream();

@@ -12,6 +12,7 @@ import {
   launch,
   openConsole,
   overflow,
+  releasesDevices,
   seesMovingVideo,
   seeText,
   tabTo,
@@ -322,6 +323,7 @@ test('a guest is notified of a removal, a drain and the end of the room', option
   await joinAs(stays.page, 'Stays');
   await hosted.api.delete(`/room/${hosted.roomId}/peer/${removed.peerId}`);
   await seeText(removed.page, 'guest-over', 'You were removed from the room');
+  await releasesDevices(removed.page);
   await stays.page.waitForSelector(tileOf('Removed'), { state: 'detached' });
   // The link is invalid now: the connection test reports that before joining, and so does joining.
   await removed.page.reload();
@@ -338,5 +340,6 @@ test('a guest is notified of a removal, a drain and the end of the room', option
   await stays.page.waitForSelector(byId('ends-at'), { state: 'detached' });
   await hosted.api.delete(`/room/${hosted.roomId}`);
   await seeText(stays.page, 'guest-over', 'This room has ended');
+  await releasesDevices(stays.page);
   assert.deepEqual([removed.complaints, stays.complaints], [[], []]);
 });

@@ -1,4 +1,4 @@
-// Local media: changing a device that is off must not turn it on.
+// Local media: changing a device that is off must not turn it on; released devices are opened again as they were.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { FakeMediaStreamTrack } from 'fake-mediastreamtrack';
@@ -7,10 +7,12 @@ import { fieldsOf } from '../../kit/fields.ts';
 /** Fake mediaDevices with a new track per request. */
 const opened: FakeMediaStreamTrack[] = [];
 const mediaDevices = Object.assign(new EventTarget(), {
-  getUserMedia: async ({ video }: { video?: object }) => {
-    const track = new FakeMediaStreamTrack({ kind: video ? 'video' : 'audio' });
-    opened.push(track);
-    return { getTracks: () => [track] };
+  getUserMedia: async (wanted: { video?: object; audio?: object }) => {
+    const kinds = (['video', 'audio'] as const).filter((kind) => wanted[kind]);
+    const tracks = kinds.map((kind) => new FakeMediaStreamTrack({ kind }));
+    opened.push(...tracks);
+    const of = (wantedKind: string) => tracks.filter(({ kind }) => kind === wantedKind);
+    return { getTracks: () => tracks, getVideoTracks: () => of('video'), getAudioTracks: () => of('audio') };
   },
   enumerateDevices: async () => [],
 });
@@ -66,4 +68,38 @@ test('a camera that is turned off while another one is being opened stays off', 
     assert.equal(media.state.camera, opened[2]);
     media.close();
   }
+});
+
+test('released devices are closed, and opened again in their previous states', async () => {
+  const { LocalMedia } = await import('../../../packages/console/src/session/local-media.ts');
+  const states = ({ state: { camera, microphone, microphoneOn } }: InstanceType<typeof LocalMedia>) => [
+    camera?.readyState,
+    microphone?.readyState,
+    microphoneOn,
+    microphone?.enabled,
+  ];
+  opened.length = 0;
+  const media = new LocalMedia();
+  await media.start();
+  await media.toggleMicrophone();
+  assert.deepEqual(states(media), ['live', 'live', false, false]);
+  media.release();
+  // The end of a session may be reported twice.
+  media.release();
+  assert.deepEqual(states(media), [undefined, undefined, false, undefined]);
+  assert.ok(opened.every(({ readyState }) => readyState === 'ended'));
+  await media.start();
+  assert.deepEqual(states(media), ['live', 'live', false, false]);
+  await media.toggleCamera();
+  await media.toggleMicrophone();
+  media.release();
+  await media.start();
+  assert.deepEqual(states(media), [undefined, 'live', true, true]);
+  // A device that is still being opened is not turned on later.
+  const late = media.open('camera');
+  media.release();
+  await late;
+  assert.equal(media.state.camera, undefined);
+  assert.ok(opened.every(({ readyState }) => readyState === 'ended'));
+  media.close();
 });

@@ -31,6 +31,10 @@ const videoConstraints = { width: { ideal: 1280 }, height: { ideal: 720 }, frame
 const audioConstraints = { echoCancellation: true, noiseSuppression: true };
 const kinds: readonly DeviceKind[] = ['camera', 'microphone'];
 
+/** Devices that are open. `microphoneOn`: an open microphone is sent. */
+type OpenDevices = Record<DeviceKind | 'microphoneOn', boolean>;
+const allDevices: OpenDevices = { camera: true, microphone: true, microphoneOn: true };
+
 /** Owns the tracks that it opens until close(). */
 export class LocalMedia extends Store<LocalMediaState> {
   readonly #devices: MediaDevices | undefined = navigator.mediaDevices;
@@ -38,6 +42,8 @@ export class LocalMedia extends Store<LocalMediaState> {
   #closed = false;
   /** The newest request of each kind: the track of an older request is stopped. */
   readonly #newest = new Map<DeviceKind, symbol>();
+  /** The devices that release() closed. */
+  #released: OpenDevices | undefined;
 
   constructor(preferences: DevicePreferences = {}) {
     super({
@@ -61,10 +67,24 @@ export class LocalMedia extends Store<LocalMediaState> {
     return this.#devices !== undefined && 'getDisplayMedia' in this.#devices;
   }
 
-  /** Opens both for a preview; if one is missing or denied, the other one is still opened. */
+  /** Opens what release() closed, at first both devices; if one is missing or denied, the other one is still opened. */
   async start(): Promise<void> {
+    const { microphoneOn, ...wanted } = this.#released ?? allDevices;
+    this.#released = undefined;
     // One permission prompt for both devices if both are available.
-    if (!(await this.#openBoth())) await Promise.all(kinds.map((kind) => this.open(kind)));
+    if (wanted.camera && wanted.microphone && (await this.#openBoth(microphoneOn))) return;
+    await Promise.all(kinds.filter((kind) => wanted[kind]).map((kind) => this.open(kind, microphoneOn)));
+  }
+
+  /**
+   * Closes all devices after the end of a session; start() opens them again. Chromium suspends a camera that is open and shown nowhere, also
+   * for other pages that open it later.
+   */
+  release(): void {
+    const { camera, microphone, microphoneOn } = this.state;
+    this.#released ??= { camera: camera !== undefined, microphone: microphone !== undefined, microphoneOn };
+    this.stopScreen();
+    for (const kind of kinds) this.#switchOff(kind);
   }
 
   /** Opens the requested device, or any other one if it does not exist. `on`: initial state of a microphone. */
@@ -149,7 +169,7 @@ export class LocalMedia extends Store<LocalMediaState> {
     this.#stop('microphone');
   }
 
-  async #openBoth(): Promise<boolean> {
+  async #openBoth(microphoneOn: boolean): Promise<boolean> {
     if (!this.#devices) return false;
     const turn = this.#begin(kinds);
     const { camera, microphone } = this.state.preferences;
@@ -159,7 +179,7 @@ export class LocalMedia extends Store<LocalMediaState> {
         audio: { ...audioConstraints, ...exactly(microphone) },
       });
       this.#adopt('camera', stream.getVideoTracks()[0], turn);
-      this.#adopt('microphone', stream.getAudioTracks()[0], turn);
+      this.#adopt('microphone', stream.getAudioTracks()[0], turn, microphoneOn);
       await this.#listDevices();
       return true;
     } catch {

@@ -52,7 +52,7 @@ function Visit({ roomId, guest, getAccess, base, actions, onLeft, renderEnding, 
     const check = () => {
       const { ending } = roomSession.state;
       if (!ending) return;
-      media.stopScreen();
+      media.release();
       setVisit({ phase: 'over', ending });
     };
     const stop = roomSession.subscribe(check);
@@ -81,6 +81,11 @@ function Visit({ roomId, guest, getAccess, base, actions, onLeft, renderEnding, 
     }
   };
 
+  const rejoin = () => {
+    void media.start();
+    void join();
+  };
+
   if (visit.phase === 'joined') {
     const leave = () => {
       const left = visit.session.leave();
@@ -103,7 +108,7 @@ function Visit({ roomId, guest, getAccess, base, actions, onLeft, renderEnding, 
     return (
       <>
         {header}
-        <main className="middle">{renderEnding(visit.ending, { join: () => void join(), lobby: () => setVisit({ phase: 'lobby' }) })}</main>
+        <main className="middle">{renderEnding(visit.ending, { join: rejoin, lobby: () => setVisit({ phase: 'lobby' }) })}</main>
       </>
     );
   }
