@@ -1,6 +1,6 @@
 // Secrets of test nodes, and a log that is scanned for them while it is written.
 import { appendFileSync } from 'node:fs';
-import { pino } from 'pino';
+import { pino, stdTimeFunctions } from 'pino';
 import { accessKeysOf } from '../../api/settings/access-keys.ts';
 import { type Log, requestIdMixin } from '../../node/common/log.ts';
 import type { Environment } from '../../node/env.ts';
@@ -68,7 +68,11 @@ export function assertNothingFound(search: SecretLeakScanner): void {
   if (found.length > 0) throw new Error(`The output of a node contains secrets: ${found.join('; ')}`);
 }
 
-/** A log at level debug that discards its lines after the scan. */
-export function searchedLog(search: SecretLeakScanner): Log {
-  return pino({ level: 'debug', base: null, mixin: requestIdMixin, timestamp: false }, { write: (line) => search.scan(line) });
+/** A log at level debug whose lines are scanned before they are passed on. */
+export function searchedLog(search: SecretLeakScanner, listener: (line: string) => void = () => {}): Log {
+  const write = (line: string) => {
+    search.scan(line);
+    listener(line);
+  };
+  return pino({ level: 'debug', base: null, mixin: requestIdMixin, timestamp: stdTimeFunctions.isoTime }, { write });
 }

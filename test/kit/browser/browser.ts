@@ -2,9 +2,10 @@
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import { after, type TestContext } from 'node:test';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { testFileVariable } from '../../../tools/paths.mjs';
 import { eventually } from '../eventually.ts';
+import { findConnectionsOf, stateOfPages } from './page-state.ts';
 
 /** Chromium without its user interface, which costs half a second of a core for each page with separate storage. */
 const shell = '/usr/lib/chromium/chromium-headless-shell';
@@ -32,6 +33,9 @@ const flags = [
   '--disable-backgrounding-occluded-windows',
 ];
 
+/** Characters of a shown console message. */
+const maxLine = 1_000;
+
 /**
  * eventually() for a function or expression that is evaluated in the page. Unlike Playwright's waitForFunction it awaits promises of the
  * function, and works on pages with a strict policy.
@@ -44,20 +48,8 @@ export async function eventuallyIn<Arg, Result>(
 ): Promise<NonNullable<Result>> {
   // Playwright's argument types are too deep for generics.
   const check = async () => (await page.evaluate(ask as (arg: unknown) => Result, arg)) as Result;
-  const what = async () => `${ask} with ${JSON.stringify(arg)}\n${await pageState(page)}`;
+  const what = async () => `${ask} with ${JSON.stringify(arg)}\n${await stateOfPages(page)}`;
   return eventually(what, check, { within: timeout, every: 100 });
-}
-
-/** Diagnostics for a failure: text of the page, and size, state, time and tracks of its videos. */
-function pageState(page: Page): Promise<string> {
-  return page.evaluate(`JSON.stringify({
-    text: document.body.innerText.slice(0, 2_000),
-    videos: [...document.querySelectorAll('video')].map((video) => [
-      video.closest('[data-name]')?.dataset.name,
-      video.videoWidth, video.videoHeight, video.readyState, video.paused, video.currentTime,
-      video.srcObject?.getTracks().map(({ kind, readyState, muted, enabled }) => [kind, readyState, muted, enabled]),
-    ]),
-  })`);
 }
 
 export type StartedBrowser = {
@@ -94,10 +86,17 @@ export async function startBrowser(t: TestContext, options: BrowserOptions = {})
   if (key !== undefined) idle.delete(key);
   const browser = kept?.isConnected() ? kept : await start(options);
   const said: string[] = [];
+  const listen = (context: BrowserContext) => {
+    findConnectionsOf(context);
+    context.on('console', (message) => said.push(`[${message.type()}] ${message.text()}`));
+    context.on('weberror', (error) => said.push(`[exception] ${error.error().stack ?? error.error().message}`));
+  };
+  browser.on('context', listen);
   t.after(async () => {
+    browser.off('context', listen);
     // Node.js has had `passed` since 21.7; its types do not yet.
     const { passed } = t as { passed?: boolean };
-    if (!passed) for (const line of said.slice(-50)) t.diagnostic(line);
+    if (!passed) for (const line of said.slice(-50)) t.diagnostic(line.slice(0, maxLine));
     // A failed test may leave a broken browser.
     if (!passed || key === undefined || idle.has(key)) return browser.close();
     await Promise.all(browser.contexts().map((context) => context.close()));
@@ -107,8 +106,6 @@ export async function startBrowser(t: TestContext, options: BrowserOptions = {})
     const context = await browser.newContext(options);
     const page = await context.newPage();
     page.setDefaultTimeout(60_000);
-    page.on('console', (message) => said.push(`[${message.type()}] ${message.text()}`));
-    page.on('pageerror', (error) => said.push(`[exception] ${error.stack ?? error.message}`));
     if (url !== undefined) await page.goto(url);
     return page;
   };

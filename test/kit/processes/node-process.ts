@@ -13,6 +13,7 @@ import { assertNoneMarked } from '../answers/answer-check.ts';
 import { checkLast } from '../check-last.ts';
 import { eventually } from '../eventually.ts';
 import type { Scope } from '../kube/scope.ts';
+import { LastLines } from '../last-lines.ts';
 import { freePorts } from '../network/free-ports.ts';
 import { assertNothingFound, startSearch } from '../secret-search.ts';
 import { accessTo, type NodeAccess, testEnvironment } from './start-node.ts';
@@ -43,13 +44,18 @@ export type NodeProcessOptions = {
   bare?: boolean;
 };
 
-/** Resolves when the node has logged its start. Killed with the test; fails the test if the output contains a secret. */
+/**
+ * Resolves when the node has logged its start. Killed with the test; fails the test if the output contains a secret, and shows its last
+ * lines if the test fails.
+ */
 export async function startNodeProcess(scope: Scope, env: Environment = {}, options: NodeProcessOptions = {}): Promise<NodeProcess> {
   const resources = mkdtempSync(join(tmpdir(), 'mediarooms-test-'));
   const whole = options.bare ? env : { ...forTests, SVC_RESOURCES_BASE_PATH: resources, ...env };
   const child = spawnNode(whole, options, options.bare ? resources : undefined);
   const ended = waitForEnd(child);
   const search = startSearch(whole);
+  const lastLines = new LastLines();
+  lastLines.showIfFailed(scope);
   scope.after(async () => {
     child.kill('SIGKILL');
     await ended;
@@ -66,6 +72,7 @@ export async function startNodeProcess(scope: Scope, env: Environment = {}, opti
     if (!stream) continue;
     createInterface({ input: stream }).on('line', (line) => {
       text += `${line}\n`;
+      lastLines.add(line);
       if (line.includes('node started')) url ??= startedUrl.exec(line)?.[1];
     });
   }

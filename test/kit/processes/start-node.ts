@@ -11,6 +11,7 @@ import { type ApiClient, apiClient } from '../answers/api-client.ts';
 import { checkLast } from '../check-last.ts';
 import { testConfig } from '../fakes/config.ts';
 import type { Scope } from '../kube/scope.ts';
+import { LastLines } from '../last-lines.ts';
 import { freePort } from '../network/free-ports.ts';
 import { assertNothingFound, searchedLog, startSearch } from '../secret-search.ts';
 
@@ -45,7 +46,10 @@ export const testEnvironment: Environment = {
   SVC_WEBRTC_WORKERS: '1',
 };
 
-/** Without a log of the test, the log of the node is scanned for its secrets, and the test fails if it contains one. */
+/**
+ * Without a log of the test, the log of the node is scanned for its secrets, the test fails if it contains one, and a test that failed shows
+ * its last lines.
+ */
 export async function startNode(scope: Scope, env: Environment = {}, ownLog?: Log): Promise<StartedNode> {
   // A fixed free port, because another node on the machine could otherwise take the port of a worker while it is replaced.
   const whole = { ...testEnvironment, SVC_WEBRTC_BASE_PORT: String(await freePort()), ...env };
@@ -57,7 +61,9 @@ export async function startNode(scope: Scope, env: Environment = {}, ownLog?: Lo
   // Nodes of a cluster run in a separate network (tools/test-runner/layers.mjs). The others would share the EPMD of the computer, which may
   // belong to a stopped process.
   const epmdPort = config.dist.enabled ? undefined : await freePort();
-  const log = ownLog ?? searchedLog(search);
+  const lastLines = new LastLines();
+  lastLines.showIfFailed(scope);
+  const log = ownLog ?? searchedLog(search, (line) => lastLines.add(line));
   const node = await MediaNode.start({ config, hot, announced, warnings, log, ...(epmdPort !== undefined && { epmdPort }) });
   const access = accessTo(node.url, env);
   const close = () => node.close(0);
