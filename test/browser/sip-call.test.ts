@@ -6,6 +6,7 @@ import { decodeG711 } from '../../node/components/sip/audio/g711.ts';
 import { DigitReceiver, DigitSender, digitToEvent } from '../../node/components/sip/audio/telephone-event.ts';
 import { eventuallyIn } from '../kit/browser/browser.ts';
 import { eventually } from '../kit/eventually.ts';
+import { postWhenIdle } from '../kit/media/sources.ts';
 import { concat, decibels, levelOf, steadyLevelOf } from '../kit/media/tones.ts';
 import { freePorts } from '../kit/network/free-ports.ts';
 import { watchEvents } from '../kit/network/room-sockets.ts';
@@ -47,7 +48,7 @@ async function call(t: TestContext) {
   }, peerTone);
 
   const registrarCredentials = { address: `127.0.0.1:${kamailio.port}`, ...account };
-  const { status, body } = await api.post(`/room/${roomId}/component`, { type: 'sip', options: { registrarCredentials } });
+  const { status, body } = await postWhenIdle(api, `/room/${roomId}/component`, { type: 'sip', options: { registrarCredentials } });
   assert.equal(status, 201, JSON.stringify(body));
   const id: string = body.data.id;
   const component = async () => (await api.get(`/room/${roomId}/component/${id}`)).body.data;

@@ -48,7 +48,7 @@ async function throwAt(port: number, bytes: Buffer): Promise<void> {
   await closed;
 }
 
-test('a million mutated frames leave nodes, their calls and their memory unaffected', { timeout: 300_000 }, async (t) => {
+test('a million mutated frames leave nodes, their calls and their memory unaffected', { timeout: 580_000 }, async (t) => {
   const epmdPort = await freePort();
   const a = await startDistNode(t, 'a', epmdPort);
   const b = await startDistNode(t, 'b', epmdPort);

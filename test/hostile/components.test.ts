@@ -23,6 +23,7 @@ import type { AvChildCommand } from '../kit/media/component-process-main.ts';
 import { framesAt, startComposer } from '../kit/media/composed-stream.ts';
 import { makeRtp, sendInTime, sentPackets, withSsrc } from '../kit/media/rtp-packets.ts';
 import { startPublisher } from '../kit/media/rtp-publisher.ts';
+import { postWhenIdle } from '../kit/media/sources.ts';
 import { commandOf, isAlive } from '../kit/processes/alive.ts';
 import { memoryOf } from '../kit/processes/memory.ts';
 import { childrenOf, startNodeProcess } from '../kit/processes/node-process.ts';
@@ -125,7 +126,7 @@ attack(attacks.curiousProcess, async (t) => {
   const node = await startNodeProcess(t, { SVC_COMPONENTS_USED: 'recording' });
   const { api } = node;
   await api.post('/room', { roomId: 'room' });
-  assert.equal((await api.post('/room/room/component', { type: 'recording' })).status, 201);
+  assert.equal((await postWhenIdle(api, '/room/room/component', { type: 'recording' })).status, 201);
   const children = (await childrenOf(node.pid)).map((pid) => ({ pid, command: commandOf(pid) }));
   const recorder = children.find(({ command }) => command.includes('main.ts record'));
   assert.ok(recorder);

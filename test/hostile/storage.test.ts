@@ -5,6 +5,7 @@ import { S3Store } from '../../node/storage/s3/s3-store.ts';
 import { frontLimits, TurnFront } from '../../node/turn/front/turn-front.ts';
 import type { ApiAnswer } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
+import { postWhenIdle } from '../kit/media/sources.ts';
 import { freePort } from '../kit/network/free-ports.ts';
 import { socketClosed } from '../kit/network/listen.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
@@ -68,12 +69,12 @@ attack(attacks.privateAddresses, async (t) => {
   await eventually('webhooks to fail', async () => new Set((await given()).map(({ event }) => event.roomId)).size === hosts.length);
 
   const registrarCredentials = { address: `localhost:${inside.port};transport=tcp`, username: 'a', password: 'b' };
-  const phone = created(await api.post('/room/r0/component', { type: 'sip', options: { registrarCredentials } })).id;
+  const phone = created(await postWhenIdle(api, '/room/r0/component', { type: 'sip', options: { registrarCredentials } })).id;
   const problem = async () => String((await api.get(`/room/r0/component/${phone}`)).body.data.properties.registrationError);
   await eventually('the registrar to be rejected', async () => (await problem()).includes('localhost is or resolves to a private address'));
 
   const credentials = { bucket: 'bkt', accessKeyId: 'a', secretAccessKey: 'b', endpoint: `http://127.0.0.1:${inside.port}` };
-  created(await api.post('/room/r0/component', { type: 'recording', options: { credentials } }));
+  created(await postWhenIdle(api, '/room/r0/component', { type: 'recording', options: { credentials } }));
   await api.delete('/room/r0');
   await eventually('the storage to be rejected', () => /"problem":"127\.0\.0\.1 is or resolves to a private address/.test(node.output()));
   assert.equal(inside.connections(), 0);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { RoomEvent } from '../../api/events.ts';
 import { eventually } from '../kit/eventually.ts';
+import { postWhenIdle } from '../kit/media/sources.ts';
 import { freePort, freePorts } from '../kit/network/free-ports.ts';
 import { watchEvents } from '../kit/network/room-sockets.ts';
 import { commandOf, isAlive } from '../kit/processes/alive.ts';
@@ -34,7 +35,10 @@ async function arrange(t: TestContext, more: Record<string, string> = {}): Promi
   await pair.owner.node.parts.rooms.createRoom({ roomId: 'r' });
   const registrarCredentials = { address: `127.0.0.1:${kamailio.port};transport=tcp`, ...account };
   const createSip = async (options: Record<string, unknown> = {}): Promise<string> => {
-    const { status, body } = await pair.api.post('/room/r/component', { type: 'sip', options: { registrarCredentials, ...options } });
+    const { status, body } = await postWhenIdle(pair.api, '/room/r/component', {
+      type: 'sip',
+      options: { registrarCredentials, ...options },
+    });
     assert.equal(status, 201, JSON.stringify(body));
     assert.equal(JSON.stringify(body).includes(account.password), false);
     await eventually(
@@ -194,7 +198,7 @@ test('components and calls beyond the CPU budget are rejected with the reason, i
   await (await far.Sipp.run(t, taken, { port: nearPort, target })).done();
   assert.equal((await reported('SipCallEnded')).call?.direction, 'incoming');
   await api.delete(`/room/r/component/${id}`);
-  assert.equal((await api.post('/room/s/component', { type: 'sip', options: { registrarCredentials } })).status, 201);
+  assert.equal((await postWhenIdle(api, '/room/s/component', { type: 'sip', options: { registrarCredentials } })).status, 201);
 });
 
 test('a ringing call ends with its room: the remote party and events are notified in order', async (t) => {

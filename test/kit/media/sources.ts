@@ -23,11 +23,14 @@ export async function addSources(resources: string, seconds: number): Promise<vo
   await Promise.all([makeVideo(join(sources, 'green.h264'), '0x1EC81E', seconds), makeTone(join(sources, 'tone.ogg'), 660, seconds)]);
 }
 
-/** Adds a component, and retries while the node reports that it is too busy, for example because of parallel tests. */
+/** Errors of a node on a busy machine, for example because of parallel tests. */
+const busyErrors = /^This node is too busy|did not start in time$/;
+
+/** Adds a component, and retries while the node reports that it is too busy. */
 export async function postWhenIdle(api: ApiClient, path: string, json: object): Promise<ApiAnswer> {
   const post = async () => {
     const answer = await api.post(path, json);
-    const busy = answer.status === 503 && String(answer.body.errors).startsWith('This node is too busy');
+    const busy = answer.status === 503 && busyErrors.test(String(answer.body.errors));
     return !busy && answer;
   };
   return eventually(`the node accepts ${path} ${JSON.stringify(json)}`, post, { every: 500 });
