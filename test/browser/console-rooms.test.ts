@@ -64,6 +64,7 @@ test('rooms that are created and deleted through the API appear and disappear li
       {
         maxPeers: 3,
         videoCodec: 'h264',
+        admission: 'automatic',
         metadata: null,
         webhookUrl: 'https://127.0.0.1:9/events',
         peerlessPurgeTimeout: null,
