@@ -7,13 +7,14 @@ const shown = (secret: unknown): 'set' | 'unset' =>
 
 /** The effective configuration without secrets. */
 export function describeConfig(config: Config, hot: ReloadableConfigView): Record<string, unknown> {
-  const { apiTokens, secretKeys, iceServers, webhooks, s3, ...settings } = hot.current;
+  const { apiTokens, accessKeys, secretKeys, iceServers, webhooks, s3, ...settings } = hot.current;
   return {
     ...config,
     dist: { ...config.dist, cookie: shown(config.dist.cookie) },
     settings: {
       ...settings,
       apiTokens: apiTokens.map(({ name, scope }) => ({ name, scope, token: 'set' })),
+      accessKeys: accessKeys.map(({ id }) => ({ id, key: 'set' })),
       secretKeys: shown(secretKeys),
       iceServers: shown(iceServers),
       // Receiver URLs often contain a key.

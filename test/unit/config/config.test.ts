@@ -292,7 +292,9 @@ describe('secrets', () => {
       const seed = () => randomBytes(24).toString('base64url');
       const env = {
         SVC_SERVER_API_TOKEN: `${seed()} ${seed()}`,
+        SVC_SERVER_API_READ_TOKEN: seed(),
         SVC_SECRET_KEY_BASE: `${seed()}`,
+        SVC_ACCESS_KEYS: `backend=${seed()}`,
         SVC_ICE_SERVERS: JSON.stringify([{ urls: 'turn:turn.example', username: seed(), credential: seed() }]),
         SVC_S3_BUCKET: 'recordings',
         SVC_S3_ACCESS_KEY_ID: seed(),
@@ -301,11 +303,14 @@ describe('secrets', () => {
         SVC_WEBHOOK_SECRET: `whsec_${randomBytes(24).toString('base64')}`,
         SVC_DIST_COOKIE: seed(),
       };
+      for (const { env: name, secret } of variables) assert.ok(!secret || `SVC_${name}` in env, name);
       const { config, hot, warnings } = await load(env);
       const text = JSON.stringify(describeConfig(config, hot)) + warnings.join();
       const parts = Object.entries(env)
         .filter(([name]) => name !== 'SVC_S3_BUCKET')
-        .flatMap(([name, value]) => (name === 'SVC_ICE_SERVERS' ? JSON.parse(value).flatMap(Object.values).slice(1) : value.split(' ')));
+        .flatMap(([name, value]) =>
+          name === 'SVC_ICE_SERVERS' ? JSON.parse(value).flatMap(Object.values).slice(1) : value.replace('backend=', '').split(' '),
+        );
       for (const part of parts) assert.ok(!text.includes(part), part);
       assert.match(text, /"bucket":"recordings"/);
       assert.match(text, /"cookie":"set"/);
