@@ -24,6 +24,7 @@ async function assertAsDeclared(): Promise<void> {
     roomId: 'webinar-2026',
     maxPeers: 50,
     videoCodec: 'h264',
+    admission: 'automatic',
     metadata: null,
     webhookUrl: 'https://app.example.com/hooks/rooms',
     peerlessPurgeTimeout: null,

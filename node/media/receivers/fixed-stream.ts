@@ -1,5 +1,5 @@
 // Fixed stream: one stream to a receiver, whose track changes without negotiation. Each change is another consumer, which continues the
-// stream with its first packet (patch 0050 of the media worker).
+// stream with its first packet (patches 0050 to 0054 of the media worker).
 import type { Consumer, Producer, Router, RtpCapabilities, WebRtcTransport } from 'mediasoup/types';
 import type { Log } from '../../common/log.ts';
 import { Timer } from '../../common/timer.ts';
