@@ -55,18 +55,26 @@ function hierarchies(): string[] {
   return folders(top).map((name) => join(top, name));
 }
 
+/** Another file that starts a cluster may remove the same one. */
 async function removeTree(path: string): Promise<void> {
-  if (!existsSync(path)) return;
-  for (const name of folders(path)) await removeTree(join(path, name));
+  const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code;
+  let children: string[] = [];
+  try {
+    children = folders(path);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return;
+    throw error;
+  }
+  for (const name of children) await removeTree(join(path, name));
   const remove = () => {
     try {
       rmdirSync(path);
-      return true;
     } catch (error) {
       // A process that just ended may still count for a moment.
-      if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error;
-      return false;
+      if (codeOf(error) === 'EBUSY') return false;
+      if (codeOf(error) !== 'ENOENT') throw error;
     }
+    return true;
   };
   await eventually(`${path} is unused`, remove, { within: removalTimeoutMs, every: 20 });
 }
