@@ -28,7 +28,7 @@ export async function benchWhep(report: Report, { quick }: BenchOptions): Promis
   const load = await ensureLoad();
   const size = quick ? ['-receivers', '3', '-warm-up', '1s', '-duration', '2s'] : ['-receivers', String(receivers)];
   const costs = await alternate(quick, (side) => cost(load, [...size, ...(side === 'whep' ? ['-whep'] : [])]));
-  report.print(`One publisher with ${receivers} receivers, medians of ${rounds} rounds`, [
+  report.print(`One publisher with ${receivers} players of WHEP, and with as many receivers with our client, medians of ${rounds} rounds`, [
     row(costs, 'CPU of the node per forwarded packet', ({ server_us_per_packet }) => server_us_per_packet, 'µs', '1.1x'),
     row(costs, 'delay of a packet, median', ({ delay_p50_ms }) => delay_p50_ms, 'ms'),
     row(costs, 'delay of a packet, p99', ({ delay_p99_ms }) => delay_p99_ms, 'ms'),
@@ -36,7 +36,7 @@ export async function benchWhep(report: Report, { quick }: BenchOptions): Promis
     row(costs, 'load: forwarded packets', ({ out_pps }) => out_pps, '/s'),
   ]);
   const delays = await watch(quick);
-  report.print('Picture of 640x360 at 30 frames per second, captured and shown in Chromium on the same computer', [
+  report.print('Picture of 640x360 at 30 frames per second, played with WHEP and with our client in Chromium on the same computer', [
     row(delays, 'capture to display, median', ({ median }) => median, 'ms', '250 ms'),
     row(delays, 'capture to display, p95', ({ p95 }) => p95, 'ms'),
   ]);
