@@ -1,6 +1,6 @@
 // Request queue of a session: executes requests in order, within the rate limit of messages and the budget of its peer.
-import { Timer } from '../common/timer.ts';
 import { TokenBucket } from '../common/token-bucket.ts';
+import { WorkPayment } from '../common/work-payment.ts';
 
 export type RequestQueueLimits = {
   readonly waitingRequests: number;
@@ -28,12 +28,13 @@ export class RequestQueue {
   #bytes = 0;
   #free = initiallyFree;
   #working = false;
-  #pause: { timer: Timer; over: () => void } | undefined;
+  readonly #payment: WorkPayment;
   #ended = false;
 
   constructor(options: RequestQueueOptions) {
     this.#options = options;
     this.#bucket = new TokenBucket(options.rateLimit, options.limits.burst);
+    this.#payment = new WorkPayment(options.work);
   }
 
   /** The server sent something to which the client responds with this number of messages. */
@@ -67,26 +68,16 @@ export class RequestQueue {
     this.#ended = true;
     this.#tasks = [];
     this.#bytes = 0;
-    this.#pause?.timer.stop();
-    this.#pause?.over();
+    this.#payment.end();
   }
 
   async #work(): Promise<void> {
     this.#working = true;
     for (let next = this.#tasks.shift(); next && !this.#ended; next = this.#tasks.shift()) {
       this.#bytes -= next.bytes;
-      await this.#pay(next.cost);
+      await this.#payment.pay(next.cost);
       if (!this.#ended) await next.run();
     }
     this.#working = false;
-  }
-
-  async #pay(cost: number): Promise<void> {
-    const delay = cost === 0 ? 0 : this.#options.work.charge(cost);
-    if (delay === 0) return;
-    await new Promise<void>((over) => {
-      this.#pause = { timer: new Timer(delay, over), over };
-    });
-    this.#pause = undefined;
   }
 }

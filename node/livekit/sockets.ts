@@ -3,8 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ServiceError, toServiceError } from '../../api/errors.ts';
 import { livekitPath } from '../../api/operations/livekit.ts';
-import { Timer } from '../common/timer.ts';
 import type { TokenBucket } from '../common/token-bucket.ts';
+import { WorkPayment } from '../common/work-payment.ts';
 import type { AccessAdmission } from '../rooms/access-admission.ts';
 import type { Peer } from '../rooms/peers/peer.ts';
 import type { ProxySocket } from '../rooms/proxied-socket.ts';
@@ -129,8 +129,7 @@ export class LiveKitSockets {
       else dismiss(socket, 'resumeFailed');
       return;
     }
-    const delay = this.#options.workOf(peer).charge(entryCost);
-    if (delay > 0) await new Promise<void>((resolve) => new Timer(delay, resolve));
+    await new WorkPayment(this.#options.workOf(peer)).pay(entryCost);
     if (!socket.open) return;
     await this.#open(peer, query).start(socket, credentials);
   }

@@ -6,8 +6,8 @@ import { type RequestData, type ResponseData, requestSchemas } from '../../api/s
 import type { PeerEvent } from '../../api/socket/peer-events.ts';
 import { noTracer, type Span, type Tracer } from '../../tracing/spans.ts';
 import type { Log } from '../common/log.ts';
-import { Timer } from '../common/timer.ts';
 import { TokenBucket } from '../common/token-bucket.ts';
+import { WorkPayment } from '../common/work-payment.ts';
 import type { Peer } from '../rooms/peers/peer.ts';
 import type { PeerClaims } from '../rooms/tokens/peer-tokens.ts';
 import { type RenewedToken, TokenRenewal } from '../rooms/tokens/token-renewal.ts';
@@ -128,7 +128,7 @@ export class PeerSockets {
       if (!found || 'proxied' in found) return found?.proxied;
       const { peer, claims } = found;
       const fresh = method === 'checkConnection' || data.resume === undefined || this.#entries.get(peer)?.session.id !== data.resume;
-      if (fresh) await this.#pay(peer);
+      if (fresh) await new WorkPayment(this.workOf(peer)).pay(entryCost);
       if (!socket.open) return undefined;
       if (method === 'checkConnection') return await this.#checks.start(socket, id, peer);
       return await this.#enter(socket, id, peer, claims, data, clientAddress);
@@ -139,11 +139,6 @@ export class PeerSockets {
       socket.close(answer.code === 'internal' ? 'internalError' : 'unauthenticated');
       return undefined;
     }
-  }
-
-  async #pay(peer: Peer): Promise<void> {
-    const delay = this.workOf(peer).charge(entryCost);
-    if (delay > 0) await new Promise<void>((resolve) => new Timer(delay, resolve));
   }
 
   /** Request budget of a peer, for every door of peers. */

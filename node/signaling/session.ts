@@ -7,6 +7,7 @@ import type { PeerEvent } from '../../api/socket/peer-events.ts';
 import type { Log } from '../common/log.ts';
 import { Timer } from '../common/timer.ts';
 import { TokenBucket } from '../common/token-bucket.ts';
+import { WorkPayment } from '../common/work-payment.ts';
 import type { CloseReason, PeerConnection } from '../rooms/interfaces.ts';
 import type { Peer } from '../rooms/peers/peer.ts';
 import type { TextSocket, TextSocketListener } from '../websocket/text-socket.ts';
@@ -52,7 +53,7 @@ export class PeerSession implements PeerConnection {
   #freeAnswers = 0;
   #working = false;
   /** Delay until the cost of previous requests is paid. */
-  #pause: { timer: Timer; over: () => void } | undefined;
+  readonly #payment: WorkPayment;
   /** Messages dropped because of a slow socket and not reported to it yet. */
   #dropped = 0;
   #lastRequest = -1;
@@ -64,6 +65,7 @@ export class PeerSession implements PeerConnection {
     this.peer = peer;
     this.#options = options;
     this.#sendQueue = new SendQueue(options.limits, eventFrame({ event: 'dataDropped', data: { messages: 1 } }));
+    this.#payment = new WorkPayment(options.work);
     this.#bucket = new TokenBucket(options.rateLimit, options.limits.burst);
   }
 
@@ -167,8 +169,7 @@ export class PeerSession implements PeerConnection {
     if (this.#ended) return;
     this.#ended = true;
     this.#window?.stop();
-    this.#pause?.timer.stop();
-    this.#pause?.over();
+    this.#payment.end();
     this.#waiting = [];
     this.#waitingBytes = 0;
     this.#waitingFree = 0;
@@ -282,7 +283,7 @@ export class PeerSession implements PeerConnection {
   }
 
   async #handle(request: Request): Promise<void> {
-    await this.#pay(costOf(this.peer, request.method));
+    await this.#payment.pay(costOf(this.peer, request.method));
     if (this.#ended) return;
     try {
       if (request.method === 'authenticate') throw new ServiceError('conflict', 'This socket is already authenticated');
@@ -291,16 +292,6 @@ export class PeerSession implements PeerConnection {
     } catch (error) {
       this.#fail(request.id, error);
     }
-  }
-
-  /** Requests that exceed the budget wait together with the following ones, so that no honest client is rejected. */
-  async #pay(cost: number): Promise<void> {
-    const delay = cost === 0 ? 0 : this.#options.work.charge(cost);
-    if (delay === 0) return;
-    await new Promise<void>((over) => {
-      this.#pause = { timer: new Timer(delay, over), over };
-    });
-    this.#pause = undefined;
   }
 
   #leave({ id, data }: Request): void {
