@@ -55,3 +55,8 @@ export function describeTrack(rtpParameters: RtpParameters): { encoding: string;
     simulcast: encodings.length > 1 || parseScalabilityMode(encodings[0]?.scalabilityMode).spatialLayers > 1,
   };
 }
+
+/** True for the retransmissions of a codec (RFC 4588). */
+export function isRtx({ mimeType }: { mimeType: string }): boolean {
+  return /\/rtx$/i.test(mimeType);
+}

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { ServiceError } from '../../api/errors.ts';
 import { dtlsParametersSchema, rtpCapabilitiesSchema, rtpParametersSchema, sctpStreamParametersSchema } from '../../api/media-objects.ts';
 import type { Kind } from '../../api/track.ts';
-import { isOfferedExtension } from './codecs.ts';
+import { isOfferedExtension, isRtx } from './codecs.ts';
 import { withoutReceiverNumbers } from './receivers/receiver-numbers.ts';
 
 /**
@@ -14,10 +14,10 @@ import { withoutReceiverNumbers } from './receivers/receiver-numbers.ts';
  */
 export function checkRtpParameters(input: unknown, kind: Kind, knownExtensions: ReadonlySet<string>): RtpParameters {
   const value = check(rtpParametersSchema, 'rtpParameters', input);
-  const media = value.codecs.filter(({ mimeType }) => !isRtx(mimeType));
+  const media = value.codecs.filter((each) => !isRtx(each));
   const encodings = value.encodings ?? [];
   const first = media[0];
-  if (!first || isRtx(value.codecs[0]?.mimeType ?? '')) throw invalidParameter('rtpParameters.codecs must begin with a media codec');
+  if (!first || value.codecs[0] !== first) throw invalidParameter('rtpParameters.codecs must begin with a media codec');
   if (media.length > 1) throw invalidParameter('rtpParameters.codecs must name one codec, with or without its rtx');
   if (value.codecs.length > 2) throw invalidParameter('rtpParameters.codecs has more than one rtx');
   if (value.codecs.some(({ mimeType }) => !mimeType.toLowerCase().startsWith(`${kind}/`)))
@@ -79,10 +79,6 @@ function check<Schema extends z.ZodType>(schema: Schema, name: string, input: un
   const issue = result.error.issues[0];
   const path = (issue?.path ?? []).map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step).slice(0, 64)}`)).join('');
   throw invalidParameter(`${name}${path} is invalid: ${(issue?.message ?? 'invalid value').replace(/\.$/, '')}`);
-}
-
-function isRtx(mimeType: string): boolean {
-  return /\/rtx$/i.test(mimeType);
 }
 
 function hasTwice(values: readonly (string | number | undefined)[]): boolean {

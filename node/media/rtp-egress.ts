@@ -2,7 +2,7 @@
 import type { Consumer, PlainTransport, Producer, Router, RtpCapabilities } from 'mediasoup/types';
 import { ServiceError } from '../../api/errors.ts';
 import type { EgressTrack, RtpAddress, RtpEgress } from '../rooms/interfaces.ts';
-import { clientCapabilities } from './codecs.ts';
+import { clientCapabilities, isRtx } from './codecs.ts';
 import { InitialLayerLimiter, initialLayers } from './initial-layers.ts';
 import { closeAfterTimeout, mediaClosedError, toWorkerError, trackNotFoundError } from './media-error.ts';
 import { connectPlainTransport, loopback } from './plain-transport.ts';
@@ -101,7 +101,7 @@ function receiverOf(router: Router): RtpCapabilities {
   const { codecs = [] } = clientCapabilities(router.rtpCapabilities);
   return {
     codecs: codecs
-      .filter(({ mimeType }) => !/\/rtx$/i.test(mimeType))
+      .filter((codec) => !isRtx(codec))
       .map((codec) => ({
         ...codec,
         rtcpFeedback: codec.rtcpFeedback?.filter(({ type, parameter }) => type === 'nack' && parameter === 'pli'),

@@ -1,6 +1,7 @@
 // Receiver numbers: payload types, header extensions and SSRCs of one receiver, as the patched media worker gets them.
 import type { RtcpFeedback, RtpCapabilities } from 'mediasoup/types';
 import type { FixedStreamOptions } from '../../rooms/interfaces.ts';
+import { isRtx } from '../codecs.ts';
 
 /** Patch of the media worker. */
 export const receiverNumbersPatch = '0050-numbers-of-receivers';
@@ -23,7 +24,7 @@ export function withReceiverNumbers(
   return {
     ...capabilities,
     codecs: capabilities.codecs?.map((codec) =>
-      /\/rtx$/i.test(codec.mimeType) ? codec : { ...codec, rtcpFeedback: [...(codec.rtcpFeedback ?? []), ...feedback] },
+      isRtx(codec) ? codec : { ...codec, rtcpFeedback: [...(codec.rtcpFeedback ?? []), ...feedback] },
     ),
   };
 }
