@@ -1,12 +1,11 @@
 // Publisher connection of a LiveKit client: its tracks, from their announcement to their section in an offer of the client.
-import { randomBytes } from 'node:crypto';
 import { SessionDescription, TrackInfo, TrackPublishedResponse, TrackType } from '@livekit/protocol';
 import { ServiceError } from '../../api/errors.ts';
 import type { Metadata } from '../../api/json.ts';
 import { transportOptionsSchema } from '../../api/media-objects.ts';
 import { newId } from '../rooms/ids.ts';
 import type { RoomSession } from '../rooms/peers/room-session.ts';
-import { type AnswerSection, type TransportOptions, writeAnswer } from '../sdp/answer.ts';
+import { type AnswerSection, newSessionId, type TransportOptions, writeAnswer } from '../sdp/answer.ts';
 import type { RtpCapabilities, RtpParameters } from '../sdp/codecs.ts';
 import { renegotiationLimits } from '../sdp/description.ts';
 import { type IceCredentials, type MediaSection, type Offer, parseOffer } from '../sdp/offer.ts';
@@ -38,7 +37,7 @@ export async function createPublisherTransport(room: RoomSession): Promise<Trans
 
 export class Publisher {
   readonly #options: PublisherOptions;
-  readonly #sessionId = randomBytes(8).readBigUInt64BE() >> 1n;
+  readonly #sessionId = newSessionId();
   /** By cid, which the client chooses. */
   readonly #announced = new Map<string, Announced>();
   /** Tracks that a peer has received. */

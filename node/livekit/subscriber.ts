@@ -1,15 +1,14 @@
 // Subscriber connection of a LiveKit client: offers what the client receives, one offer at a time.
-import { randomBytes } from 'node:crypto';
 import { SessionDescription } from '@livekit/protocol';
 import { transportOptionsSchema } from '../../api/media-objects.ts';
 import type { PeerEvent } from '../../api/socket/peer-events.ts';
 import type { Kind } from '../../api/track.ts';
 import { Timer } from '../common/timer.ts';
 import type { RoomSession } from '../rooms/peers/room-session.ts';
-import { type AnswerSection, type TransportOptions, writeOffer } from '../sdp/answer.ts';
+import { type AnswerSection, newSessionId, type TransportOptions, writeOffer } from '../sdp/answer.ts';
 import type { RtpCapabilities, RtpParameters } from '../sdp/codecs.ts';
 import { renegotiationLimits } from '../sdp/description.ts';
-import { parseOffer } from '../sdp/offer.ts';
+import { isRejected, parseOffer } from '../sdp/offer.ts';
 import { participantSid, trackSid } from './ids.ts';
 
 /** Timeout of an answer, in milliseconds. */
@@ -38,7 +37,7 @@ export type SubscriberOptions = {
 
 export class Subscriber {
   readonly #options: SubscriberOptions;
-  readonly #sessionId = randomBytes(8).readBigUInt64BE() >> 1n;
+  readonly #sessionId = newSessionId();
   readonly #sections: Section[] = [];
   /** Sections that the client receives. */
   readonly #answered = new WeakSet<Section>();
@@ -117,9 +116,7 @@ export class Subscriber {
       this.#connected = true;
       await this.#options.room.media.connectTransport(transport.id, answer.dtls);
     }
-    const accepted = new Set(
-      answer.sections.flatMap((section) => (section.kind !== 'application' && section.rejected ? [] : [section.mid])),
-    );
+    const accepted = new Set(answer.sections.filter((section) => !isRejected(section)).map(({ mid }) => mid));
     await this.#settle(pending, accepted);
     if (this.#pending === pending) this.#pending = undefined;
     this.#offer();

@@ -1,4 +1,5 @@
 // SDP of the server (RFC 8829): describes a transport of the media worker (ICE lite) and what it receives or sends in each section.
+import { randomBytes } from 'node:crypto';
 import { type MediaDescription, type SessionDescription, write } from 'sdp-transform';
 import type { z } from 'zod';
 import type { transportOptionsSchema } from '../../api/media-objects.ts';
@@ -25,7 +26,7 @@ type DescriptionOptions = {
   transport: TransportOptions;
   /** In the order of the offer; at least one is not rejected. */
   sections: readonly AnswerSection[];
-  /** Random, up to 63 bits (RFC 8829, section 5.2.1). */
+  /** Of newSessionId(). */
   sessionId: bigint;
   /** Grows with each description of a session. */
   version?: number;
@@ -36,6 +37,11 @@ type Setup = 'active' | 'passive' | 'actpass';
 /** Port of sections whose address is that of the ICE candidates (RFC 8839, section 4.2.1.3). */
 const discardPort = 9;
 const anyAddress = { version: 4, ip: '0.0.0.0' };
+
+/** Random, up to 63 bits (RFC 8829, section 5.2.1). */
+export function newSessionId(): bigint {
+  return randomBytes(8).readBigUInt64BE() >> 1n;
+}
 
 export function writeAnswer({ offer, ...options }: AnswerOptions): string {
   return writeDescription(options, offer.dtls.role === 'server' ? 'active' : 'passive', offer.mixedExtensions);

@@ -50,6 +50,16 @@ export function isRtx({ mimeType }: { mimeType: string }): boolean {
   return /\/rtx$/i.test(mimeType);
 }
 
+/** The retransmissions of a codec (RFC 4588) in a section. */
+export function rtxOf({ payloadType }: Codec, codecs: readonly Codec[]): Codec | undefined {
+  return codecs.find((each) => isRtx(each) && each.parameters.apt === payloadType);
+}
+
+/** The codecs of a room for one kind of media. */
+export function codecsOf({ codecs = [] }: RtpCapabilities, kind: Kind): CodecCapability[] {
+  return codecs.filter(({ mimeType }) => mimeType.toLowerCase().startsWith(`${kind}/`));
+}
+
 /** The name in SDP, for example `H264`. */
 export function nameOf({ mimeType }: { mimeType: string }): string {
   return mimeType.slice(mimeType.indexOf('/') + 1);

@@ -7,6 +7,9 @@ import { type Codec, readCodecs } from './codecs.ts';
 import { offerRejected, parseDescription, type SdpLimits } from './description.ts';
 import { type Encoding, readEncodings, sentRids } from './encodings.ts';
 
+/** Header extension that names the section of a packet (RFC 9143, section 16.2). */
+export const midExtension = 'urn:ietf:params:rtp-hdrext:sdes:mid';
+
 export type Direction = 'sendrecv' | 'sendonly' | 'recvonly' | 'inactive';
 export type DtlsParameters = z.output<typeof dtlsParametersSchema>;
 /** ICE credentials (RFC 8839, section 5.4). */
@@ -88,7 +91,8 @@ function bundledFirst({ groups = [] }: SessionDescription, sections: readonly Se
   return mids.indexOf(bundled.find((mid) => mids.includes(mid)) ?? '');
 }
 
-function isRejected(section: Section): boolean {
+/** True for a section without a transport. */
+export function isRejected(section: Section): boolean {
   return section.kind !== 'application' && section.rejected;
 }
 

@@ -1,9 +1,19 @@
 // Producer parameters: what a publisher sends in one section, in the form of the media worker.
-import { type Codec, isRtx, isSupportedBy, nameOf, namesOf, type RtpCapabilities, type RtpParameters, withFeedback } from './codecs.ts';
+import {
+  type Codec,
+  codecsOf,
+  isRtx,
+  isSupportedBy,
+  nameOf,
+  namesOf,
+  type RtpCapabilities,
+  type RtpParameters,
+  rtxOf,
+  withFeedback,
+} from './codecs.ts';
 import { offerRejected } from './description.ts';
-import type { MediaSection } from './offer.ts';
+import { type MediaSection, midExtension } from './offer.ts';
 
-const midExtension = 'urn:ietf:params:rtp-hdrext:sdes:mid';
 const ridExtension = 'urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id';
 /** Formats that repair, protect or accompany the media of another codec. */
 const helpers = new Set(['rtx', 'red', 'ulpfec', 'flexfec-03', 'flexfec', 'telephone-event', 'cn']);
@@ -15,11 +25,11 @@ const helpers = new Set(['rtx', 'red', 'ulpfec', 'flexfec-03', 'flexfec', 'telep
  */
 export function producerParameters(section: MediaSection, capabilities: RtpCapabilities): RtpParameters {
   const { mid, kind, codecs, cname, rids } = section;
-  const supported = (capabilities.codecs ?? []).filter((each) => each.mimeType.toLowerCase().startsWith(`${kind}/`));
+  const supported = codecsOf(capabilities, kind);
   const capabilityOf = (each: Codec) => supported.find((capability) => isSupportedBy(each, capability));
   const codec = codecs.find((each) => !isRtx(each) && capabilityOf(each));
   if (!codec) throw offerRejected(`Section ${mid} offers ${offeredNames(codecs)}; this room forwards ${namesOf(supported)}`);
-  const rtx = codecs.find((each) => isRtx(each) && each.parameters.apt === codec.payloadType);
+  const rtx = rtxOf(codec, codecs);
   const headerExtensions = section.extensions.filter(({ uri }) =>
     capabilities.headerExtensions?.some(
       (each) => each.uri === uri && each.kind === kind && (each.direction === 'sendrecv' || each.direction === 'recvonly'),

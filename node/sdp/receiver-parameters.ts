@@ -3,13 +3,15 @@ import type { NumberPair, ReceiverNumbers } from '../rooms/interfaces.ts';
 import {
   type Codec,
   type CodecCapability,
+  codecsOf,
   isRtx,
   isSupportedBy,
   type RtpCapabilities,
   type RtpParameters,
+  rtxOf,
   withFeedback,
 } from './codecs.ts';
-import type { MediaSection } from './offer.ts';
+import { type MediaSection, midExtension } from './offer.ts';
 
 export type ReceiverParameters = {
   /** In the numbers of the offer: codecs and header extensions. */
@@ -21,7 +23,6 @@ export type ReceiverParameters = {
 type Extensions = NonNullable<RtpCapabilities['headerExtensions']>;
 type Match = { codec: Codec; capability: CodecCapability };
 
-const midExtension = 'urn:ietf:params:rtp-hdrext:sdes:mid';
 /** Bandwidth estimation. */
 const estimation = [
   'http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01',
@@ -42,7 +43,7 @@ export function receiverParameters(
   capabilities: RtpCapabilities,
   sections: readonly Pick<MediaSection, 'extensions'>[],
 ): ReceiverParameters | undefined {
-  const known = (capabilities.codecs ?? []).filter(({ mimeType }) => mimeType.toLowerCase().startsWith(`${section.kind}/`));
+  const known = codecsOf(capabilities, section.kind);
   const matches = matchesOf(section, known);
   if (matches.length === 0) return undefined;
   const media = matches.map(({ codec, capability }) => withFeedback(codec, feedbackOf(section, capability)));
@@ -78,7 +79,7 @@ function matchesOf({ codecs }: MediaSection, known: readonly CodecCapability[]):
 /** Retransmissions (RFC 4588), if the receiver has them for all codecs: the media worker does not distinguish. */
 function repairsOf(matches: readonly Match[], codecs: readonly Codec[], known: readonly CodecCapability[]): Match[] {
   const repairs = matches.flatMap((match) => {
-    const codec = codecs.find((each) => isRtx(each) && each.parameters.apt === match.codec.payloadType);
+    const codec = rtxOf(match.codec, codecs);
     const capability = known.find((each) => isRtx(each) && each.parameters?.apt === match.capability.preferredPayloadType);
     return codec && capability ? [{ codec, capability }] : [];
   });

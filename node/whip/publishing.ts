@@ -1,6 +1,6 @@
 // Publishing of an encoder: the sections of its offer become tracks of its peer.
 import type { AnswerSection } from '../sdp/answer.ts';
-import type { RtpCapabilities, RtpParameters } from '../sdp/codecs.ts';
+import { codecsOf, type RtpCapabilities, type RtpParameters } from '../sdp/codecs.ts';
 import { offerRejected } from '../sdp/description.ts';
 import type { MediaSection, Offer } from '../sdp/offer.ts';
 import { producerParameters } from '../sdp/producer-parameters.ts';
@@ -45,7 +45,7 @@ function sendingSections({ sections }: Offer): MediaSection[] {
 
 /** RFC 9725, section 4.2: all sections are accepted or none, except that a room with audio only rejects video, which it never has. */
 function publicationsOf(sections: readonly MediaSection[], capabilities: RtpCapabilities): Publication[] {
-  const audioOnly = !capabilities.codecs?.some(({ mimeType }) => mimeType.toLowerCase().startsWith('video/'));
+  const audioOnly = codecsOf(capabilities, 'video').length === 0;
   if (audioOnly && sections.every(({ kind }) => kind === 'video'))
     throw offerRejected('The offer has video only; this room has audio only');
   return sections.map((section) => {

@@ -10,7 +10,7 @@ import { Timer } from '../common/timer.ts';
 import type { CloseReason, Direction, PeerConnection, TransportState } from '../rooms/interfaces.ts';
 import type { Peer } from '../rooms/peers/peer.ts';
 import type { RoomSession } from '../rooms/peers/room-session.ts';
-import { type AnswerSection, isRejected, type TransportOptions, writeAnswer, writeIceFragment } from '../sdp/answer.ts';
+import { type AnswerSection, isRejected, newSessionId, type TransportOptions, writeAnswer, writeIceFragment } from '../sdp/answer.ts';
 import type { RtpCapabilities } from '../sdp/codecs.ts';
 import { parseIceFragment } from '../sdp/ice-fragment.ts';
 import type { IceCredentials, Offer } from '../sdp/offer.ts';
@@ -156,6 +156,6 @@ export class WhipSession implements PeerConnection {
     if (this.#ended || !tagged) throw new ServiceError('conflict', 'The session has ended');
     this.#negotiated = { room, transport, client: offer.ice, tagged };
     this.#timer ??= new Timer(connectTimeoutMs, () => this.end('connection timeout'));
-    return writeAnswer({ offer, transport, sections, sessionId: randomBytes(8).readBigUInt64BE() >> 1n });
+    return writeAnswer({ offer, transport, sections, sessionId: newSessionId() });
   }
 }
