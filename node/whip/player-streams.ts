@@ -3,26 +3,26 @@ import type { PeerEvent } from '../../api/socket/peer-events.ts';
 import type { FixedStream } from '../rooms/interfaces.ts';
 import { audioAssignment, type PlayableTrack, type Speech, videoCandidates } from './played-tracks.ts';
 
-export type PlayerStreamsOptions = {
-  /** `speaker` or the id of a peer. */
-  video: string;
+/** `video`: `speaker` or the id of a peer. `speaker`: the active speaker. */
+export type PlayerStreamsOptions = { video: string; speaker: string | null };
+type Streams = {
+  audio: readonly FixedStream[];
+  video: FixedStream | undefined;
   /** Tracks that the peer may receive. */
   tracks: () => Iterable<PlayableTrack>;
-  speaker: string | null;
 };
-type Streams = { audio: readonly FixedStream[]; video: FixedStream | undefined };
 
 /** Events after which other tracks may be played. */
 const changes = new Set<PeerEvent['event']>(['trackAdded', 'trackRemoved', 'trackPaused', 'trackResumed', 'permissionsUpdated']);
 
 export class PlayerStreams {
-  readonly #options: PlayerStreamsOptions;
-  #streams: Streams = { audio: [], video: undefined };
+  readonly #video: string;
+  #streams: Streams | undefined;
   #speech: Speech;
 
-  constructor(options: PlayerStreamsOptions) {
-    this.#options = options;
-    this.#speech = { speaker: options.speaker, levels: [] };
+  constructor({ video, speaker }: PlayerStreamsOptions) {
+    this.#video = video;
+    this.#speech = { speaker, levels: [] };
   }
 
   /** Starts the streams. */
@@ -41,11 +41,12 @@ export class PlayerStreams {
 
   /** Plays what the peer may receive now. */
   update(): void {
+    if (!this.#streams) return;
     const { audio, video } = this.#streams;
-    const tracks = [...this.#options.tracks()];
+    const tracks = [...this.#streams.tracks()];
     const speech = this.#speech;
     if (video) {
-      const candidates = videoCandidates(tracks, { video: this.#options.video, speech, current: video.trackId });
+      const candidates = videoCandidates(tracks, { video: this.#video, speech, current: video.trackId });
       const chosen = candidates.find(({ id }) => video.supports(id))?.id;
       // A paused track stays, so that its last frame does, until there is another one.
       if (chosen !== undefined || !tracks.some(({ id }) => id === video.trackId)) video.show(chosen);

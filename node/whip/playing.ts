@@ -5,7 +5,7 @@ import type { PeerEvent } from '../../api/socket/peer-events.ts';
 import type { FixedStream } from '../rooms/interfaces.ts';
 import type { RoomSession } from '../rooms/peers/room-session.ts';
 import type { AnswerSection, MediaAnswer } from '../sdp/answer.ts';
-import { namesOf, type RtpCapabilities } from '../sdp/codecs.ts';
+import { isRtx, namesOf, type RtpCapabilities } from '../sdp/codecs.ts';
 import { offerRejected } from '../sdp/description.ts';
 import type { MediaSection, Offer } from '../sdp/offer.ts';
 import { offeredNames } from '../sdp/producer-parameters.ts';
@@ -24,19 +24,18 @@ type Reception = { section: MediaSection; accepted: ReceiverParameters | undefin
 export function playing(video: string): SessionStart {
   return (offer, { capabilities, speaker, peer }) => {
     if (!peer.rights.permissions.subscribe) throw new ServiceError('forbidden', 'This peer is not permitted to subscribe');
-    return new Playing(receptionsOf(offer, capabilities), { video, speaker });
+    return new Playing(receptionsOf(offer, capabilities), new PlayerStreams({ video, speaker }));
   };
 }
 
 class Playing implements SessionMedia {
   readonly direction = 'recv';
   readonly #receptions: readonly Reception[];
-  readonly #choice: { video: string; speaker: string | null };
-  #streams: PlayerStreams | undefined;
+  readonly #streams: PlayerStreams;
 
-  constructor(receptions: readonly Reception[], choice: { video: string; speaker: string | null }) {
+  constructor(receptions: readonly Reception[], streams: PlayerStreams) {
     this.#receptions = receptions;
-    this.#choice = choice;
+    this.#streams = streams;
   }
 
   async open(room: RoomSession): Promise<AnswerSection[]> {
@@ -55,20 +54,18 @@ class Playing implements SessionMedia {
       streams[kind].push(await room.media.openFixedStream({ kind, mid: mid.slice(0, 8), cname, ...ssrcs, rtpCapabilities, numbers }));
       sections.push(answerOf(section, accepted, { cname, ...ssrcs }));
     }
-    this.#streams = new PlayerStreams({ ...this.#choice, tracks: () => room.receivableTracks() });
-    this.#streams.open({ audio: streams.audio, video: streams.video[0] });
+    this.#streams.open({ audio: streams.audio, video: streams.video[0], tracks: () => room.receivableTracks() });
     // The only stream follows the active speaker.
     room.audioLevels = streams.audio.length > 1;
     return sections;
   }
 
   notify(event: PeerEvent): void {
-    if (event.event === 'activeSpeaker') this.#choice.speaker = event.data.peerId;
-    this.#streams?.notify(event);
+    this.#streams.notify(event);
   }
 
   receiversChanged(): void {
-    this.#streams?.update();
+    this.#streams.update();
   }
 }
 
@@ -98,7 +95,7 @@ function answerOf(
   { parameters }: ReceiverParameters,
   { cname, ssrc, rtxSsrc }: { cname: string; ssrc: number; rtxSsrc: number },
 ): MediaAnswer {
-  const repaired = parameters.codecs.some(({ mimeType }) => /\/rtx$/i.test(mimeType));
+  const repaired = parameters.codecs.some(isRtx);
   const encodings = [{ ssrc, ...(repaired && { rtx: { ssrc: rtxSsrc } }) }];
   // One stream, so that players synchronize audio and video.
   const msid = { id: cname, appdata: `${kind}-${mid}` };
