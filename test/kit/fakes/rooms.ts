@@ -101,6 +101,12 @@ export async function joinPeer(rooms: LocalRooms, roomId: string, peerId: string
   return connectPeer(rooms, roomId, peerId);
 }
 
+/** A room with two peers. */
+export async function makePair() {
+  const made = await makeRoom();
+  return { ...made, alice: await joinPeer(made.rooms, 'r', 'alice'), bob: await joinPeer(made.rooms, 'r', 'bob') };
+}
+
 export async function connectPeer(rooms: LocalRooms, roomId: string, peerId: string): Promise<TestPeer> {
   const peer = rooms.findPeer(roomId, peerId);
   if (!peer) throw new Error(`no peer ${peerId}`);

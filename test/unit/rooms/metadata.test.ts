@@ -3,18 +3,13 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Metadata } from '../../../api/json.ts';
 import type { PeerPatch } from '../../../api/peer.ts';
-import { joinPeer, makeRoom, publish, type TestPeer } from '../../kit/fakes/rooms.ts';
+import { joinPeer, makePair, publish, type TestPeer } from '../../kit/fakes/rooms.ts';
 import { fieldsOf } from '../../kit/fields.ts';
-
-async function pair() {
-  const made = await makeRoom();
-  return { ...made, alice: await joinPeer(made.rooms, 'r', 'alice'), bob: await joinPeer(made.rooms, 'r', 'bob') };
-}
 
 describe('metadata and attributes', () => {
   test('of metadata changes within a second only the last is published', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
-    const { alice, bob, kinds } = await pair();
+    const { alice, bob, kinds } = await makePair();
     for (const name of ['A', 'B', 'C']) alice.peer.profile.setMetadata({ name });
     const shown = () => bob.connection.of('peerMetadataUpdated').map(({ metadata }) => metadata);
     assert.deepEqual(shown(), [{ name: 'A' }]);
@@ -40,7 +35,7 @@ describe('metadata and attributes', () => {
 
   test('a change by the backend is published at once and replaces a pending one', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
-    const { rooms, alice, bob } = await pair();
+    const { rooms, alice, bob } = await makePair();
     for (const name of ['A', 'B']) alice.peer.profile.setMetadata({ name, seat: 1 });
     await rooms.patchPeer('r', 'alice', { name: 'C' });
     assert.deepEqual(bob.connection.of('peerMetadataUpdated').at(-1), { peerId: 'alice', metadata: { name: 'C', seat: 1 } });
@@ -56,7 +51,7 @@ describe('metadata and attributes', () => {
 
   test('a permitted peer sets the metadata of the room, paced, and the backend replaces a pending change', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
-    const { rooms, alice, bob, kinds } = await pair();
+    const { rooms, alice, bob, kinds } = await makePair();
     const set = (metadata: Metadata) => alice.peer.session.setRoomMetadata(metadata);
     assert.throws(() => set('plans'), { code: 'forbidden', message: 'This peer is not permitted to set the metadata of the room' });
     await rooms.patchPeer('r', 'alice', { permissions: { roomMetadata: true } });
@@ -78,7 +73,7 @@ describe('metadata and attributes', () => {
   });
 
   test('attributes are merged, and a peer changes only its own', async () => {
-    const { rooms, alice, bob, kinds } = await pair();
+    const { rooms, alice, bob, kinds } = await makePair();
     alice.peer.profile.setAttributes({ hand: 'up', seat: '7' });
     await rooms.patchPeer('r', 'alice', { attributes: { role: 'host', seat: null } });
     assert.deepEqual(bob.connection.of('peerAttributesUpdated'), [
@@ -96,7 +91,7 @@ describe('metadata and attributes', () => {
   });
 
   test('unchanged metadata emit no event', async () => {
-    const { alice, bob, kinds } = await pair();
+    const { alice, bob, kinds } = await makePair();
     alice.peer.profile.setMetadata({ name: 'A' });
     alice.peer.profile.setMetadata({ name: 'A' });
     const trackId = await publish(alice, 'audio', 'mic');

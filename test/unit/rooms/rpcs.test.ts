@@ -1,12 +1,11 @@
 // RPCs of peers: responses, rejections, deadlines, lost peers and limits.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { joinPeer, makeRoom, type TestPeer } from '../../kit/fakes/rooms.ts';
+import { makePair, type TestPeer } from '../../kit/fakes/rooms.ts';
 
 async function pair() {
-  const { rooms } = await makeRoom();
+  const { rooms, alice, bob } = await makePair();
   const room = rooms.room('r');
-  const [alice, bob] = [await joinPeer(rooms, 'r', 'alice'), await joinPeer(rooms, 'r', 'bob')];
   const request = (method = 'dance', timeout = 10) => room.rpcs.request(null, bob.peer, { method, payload: { tempo: 1 }, timeout });
   return { rooms, room, alice, bob, request };
 }

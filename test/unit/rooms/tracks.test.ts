@@ -1,17 +1,12 @@
 // Tracks, data and permissions of the peers of a room.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { connectPeer, flushEvents, joinPeer, makeRoom, publish, TestConnection } from '../../kit/fakes/rooms.ts';
+import { connectPeer, flushEvents, joinPeer, makePair, makeRoom, publish, TestConnection } from '../../kit/fakes/rooms.ts';
 import { fieldsOf } from '../../kit/fields.ts';
-
-async function pair() {
-  const made = await makeRoom();
-  return { ...made, alice: await joinPeer(made.rooms, 'r', 'alice'), bob: await joinPeer(made.rooms, 'r', 'bob') };
-}
 
 describe('subscriptions', () => {
   test('in auto mode include every track of the others, and no other', async () => {
-    const { alice, bob } = await pair();
+    const { alice, bob } = await makePair();
     const trackId = await publish(alice, 'video', 'camera');
     assert.deepEqual(
       bob.connection.of('trackAdded').map(({ peerId, track }) => [peerId, track.id, track.metadata]),
@@ -22,7 +17,7 @@ describe('subscriptions', () => {
   });
 
   test('end and begin with what the publisher permits', async () => {
-    const { alice, bob, rooms } = await pair();
+    const { alice, bob, rooms } = await makePair();
     const [first, second] = [await publish(alice, 'video'), await publish(alice, 'audio')];
     const { publications } = alice.peer.session;
     publications.setReceivers(new Map([['carol', 'all' as const]]));
@@ -41,7 +36,7 @@ describe('subscriptions', () => {
   });
 
   test('start for a peer that joins later, after transport and capabilities, in any order', async () => {
-    const { rooms, alice } = await pair();
+    const { rooms, alice } = await makePair();
     const trackId = await publish(alice, 'audio');
     await rooms.addPeer('r', { type: 'webrtc', peerId: 'carol' });
     const carol = rooms.findPeer('r', 'carol');
@@ -57,7 +52,7 @@ describe('subscriptions', () => {
   });
 
   test('that start together are announced together, each with the number that follows', async () => {
-    const { rooms, alice, bob } = await pair();
+    const { rooms, alice, bob } = await makePair();
     const trackIds = [await publish(alice, 'audio'), await publish(alice, 'video'), await publish(bob, 'audio')];
     const reported = (connection: TestConnection) => connection.of('trackSubscribed').map(({ trackId, following }) => [trackId, following]);
     const carol = await joinPeer(rooms, 'r', 'carol');
@@ -72,7 +67,7 @@ describe('subscriptions', () => {
   });
 
   test('wait only briefly for a slow one, and skip tracks that ended meanwhile', async (t) => {
-    const { rooms, media, alice } = await pair();
+    const { rooms, media, alice } = await makePair();
     const [slow, quick, gone] = [await publish(alice, 'audio'), await publish(alice, 'video'), await publish(alice, 'audio')];
     await rooms.addPeer('r', { type: 'webrtc', peerId: 'carol' });
     const carol = rooms.findPeer('r', 'carol');
@@ -108,7 +103,7 @@ describe('subscriptions', () => {
   });
 
   test('of a codec that the receiver does not support are reported once, with the codec', async (t) => {
-    const { media, alice, bob } = await pair();
+    const { media, alice, bob } = await makePair();
     const theirs = [...(media.rooms.get('r')?.peers ?? [])].find(({ peerId }) => peerId === 'bob');
     assert.ok(theirs);
     t.mock.method(theirs, 'subscribe', async () => undefined);
@@ -120,7 +115,7 @@ describe('subscriptions', () => {
   });
 
   test('in manual mode start on request, and can be ended', async () => {
-    const { alice, bob, media } = await pair();
+    const { alice, bob, media } = await makePair();
     bob.peer.session.subscriptions.setMode('manual');
     const trackId = await publish(alice, 'video');
     assert.deepEqual(bob.connection.of('trackSubscribed'), []);
@@ -134,7 +129,7 @@ describe('subscriptions', () => {
   });
 
   test('of an unsubscribed track do not restart automatically', async () => {
-    const { alice, bob } = await pair();
+    const { alice, bob } = await makePair();
     const first = await publish(alice, 'video');
     bob.peer.session.subscriptions.unsubscribe(first);
     await publish(alice, 'audio');
@@ -144,7 +139,7 @@ describe('subscriptions', () => {
   });
 
   test('end with the track: first unsubscribed, then removed', async () => {
-    const { alice, bob, kinds } = await pair();
+    const { alice, bob, kinds } = await makePair();
     const trackId = await publish(alice, 'video');
     alice.peer.session.publications.removeTrack(trackId, 'publisher');
     assert.deepEqual(bob.connection.names().slice(-2), ['trackUnsubscribed', 'trackRemoved']);
@@ -154,7 +149,7 @@ describe('subscriptions', () => {
   });
 
   test('concurrent requests for one track share one subscription', async () => {
-    const { alice, bob } = await pair();
+    const { alice, bob } = await makePair();
     bob.peer.session.subscriptions.setMode('manual');
     const trackId = await publish(alice, 'video');
     await Promise.all(Array.from({ length: 10 }, () => bob.peer.session.subscriptions.subscribe(trackId)));
@@ -164,7 +159,7 @@ describe('subscriptions', () => {
 
 describe('disconnecting', () => {
   test('removes the tracks for all peers, keeps the peer and its metadata, and permits reconnecting', async () => {
-    const { rooms, alice, bob, kinds } = await pair();
+    const { rooms, alice, bob, kinds } = await makePair();
     alice.peer.profile.setMetadata({ name: 'Alice' });
     await publish(alice, 'video');
     alice.peer.disconnect();
@@ -179,14 +174,14 @@ describe('disconnecting', () => {
   });
 
   test('a second connection of a connected peer is rejected', async () => {
-    const { alice } = await pair();
+    const { alice } = await makePair();
     assert.throws(() => alice.peer.connect(new TestConnection()), { code: 'conflict' });
   });
 });
 
 describe('permissions', () => {
   test('are checked on every request', async () => {
-    const { rooms, alice } = await pair();
+    const { rooms, alice } = await makePair();
     rooms.findPeer('r', 'alice')?.rights.change({ publish: ['audio'], subscribe: true, data: false });
     await assert.rejects(publish(alice, 'video'), { code: 'forbidden' });
     await publish(alice, 'audio');
@@ -198,7 +193,7 @@ describe('permissions', () => {
   });
 
   test('that are revoked end affected tracks at once, and granted again restart them', async () => {
-    const { rooms, alice, bob } = await pair();
+    const { rooms, alice, bob } = await makePair();
     const trackId = await publish(alice, 'video');
     await rooms.patchPeer('r', 'alice', { permissions: { publish: ['audio'] } });
     assert.deepEqual(alice.connection.of('trackRemoved'), [{ peerId: 'alice', trackId }]);
@@ -213,7 +208,7 @@ describe('permissions', () => {
   });
 
   test('revoked during a publish request still apply', async () => {
-    const { rooms, alice, media } = await pair();
+    const { rooms, alice, media } = await makePair();
     const publishing = publish(alice, 'video');
     await rooms.patchPeer('r', 'alice', { permissions: { publish: [] } });
     await assert.rejects(publishing, { code: 'forbidden' });
@@ -234,7 +229,7 @@ describe('permissions', () => {
 
 describe('moderation', () => {
   test('a muted track stays silent until the server unmutes it, whatever its publisher does', async () => {
-    const { rooms, alice, bob, media } = await pair();
+    const { rooms, alice, bob, media } = await makePair();
     const trackId = await publish(alice, 'audio');
     const paused = () => media.room('r').producers.get(trackId)?.paused;
     await rooms.setTrackMuted('r', trackId, true);
@@ -250,7 +245,7 @@ describe('moderation', () => {
   });
 
   test('a track removed by the server ends for all peers, and its publisher is notified', async () => {
-    const { rooms, alice, bob } = await pair();
+    const { rooms, alice, bob } = await makePair();
     const trackId = await publish(alice, 'video');
     await rooms.removeTrack('r', trackId);
     for (const { connection } of [alice, bob]) assert.deepEqual(connection.of('trackRemoved'), [{ peerId: 'alice', trackId }]);
@@ -259,7 +254,7 @@ describe('moderation', () => {
 
 describe('data', () => {
   test('messages are delivered to all others or to named peers, and from the server to any peer', async () => {
-    const { rooms, alice, bob } = await pair();
+    const { rooms, alice, bob } = await makePair();
     const carol = await joinPeer(rooms, 'r', 'carol');
     alice.peer.session.sendData({ label: 'chat', payload: { text: 'hi' } });
     alice.peer.session.sendData({ label: 'chat', payload: 'only carol', to: ['carol'] });
@@ -274,7 +269,7 @@ describe('data', () => {
   });
 
   test('data tracks reach the others and end with their publisher', async () => {
-    const { alice, bob } = await pair();
+    const { alice, bob } = await makePair();
     const { dataTrackId } = await alice.peer.session.publications.publishData({
       transportId: alice.send,
       sctpStreamParameters: {},
@@ -288,7 +283,7 @@ describe('data', () => {
   });
 
   test('data channels require the permission and a transport with SCTP', async () => {
-    const { alice, bob, rooms } = await pair();
+    const { alice, bob, rooms } = await makePair();
     assert.equal('sctpParameters' in (await alice.peer.session.createTransport('send', { sctp: false })), false);
     await assert.rejects(
       alice.peer.session.publications.publishData({ transportId: 'alice-send-3', sctpStreamParameters: {}, label: 'x', protocol: '' }),
