@@ -7,6 +7,7 @@ import { type BrowserOptions, eventuallyIn, type StartedBrowser, startBrowser } 
 import type { Colour } from '../kit/browser/client-page.ts';
 import { servePlainPage } from '../kit/browser/plain-page.ts';
 import { type StartedNode, startNode } from '../kit/processes/start-node.ts';
+import { MediaPage } from './media-page.ts';
 
 export type ClientFixture = { node: StartedNode; browser: StartedBrowser; pageUrl: string; roomId: string };
 
@@ -32,13 +33,9 @@ export type Options = Partial<
 type Publishing = { colour?: string; width?: number; height?: number; rate?: number; tone?: number };
 
 /** A peer of the room, with its page. */
-export class PagePeer {
-  readonly id: string;
-  readonly page: Page;
-
+export class PagePeer extends MediaPage {
   constructor(id: string, page: Page) {
-    this.id = id;
-    this.page = page;
+    super(id, page, 'kit');
   }
 
   /** Joins the room from a page that has the client library. `joined`: resolve only after that. */
@@ -101,30 +98,6 @@ export class PagePeer {
       this.page,
       (peerId: string) => kit.rooms.main?.arrived.get(kit.rooms.main.trackOf(peerId, 'video') ?? '')?.firstFrame,
       other.id,
-    );
-  }
-
-  /** Resolves when the video of the other peer has this color and moves. */
-  async sees(other: { id: string }, colour: Colour): Promise<void> {
-    await eventuallyIn(
-      this.page,
-      async ([peerId, wanted]) => {
-        const seen = await kit.rooms.main?.frameOf(peerId);
-        return seen && seen.change > 0.5 && seen.colour.every((value, index) => Math.abs(value - (wanted[index] ?? 0)) < 40);
-      },
-      [other.id, colour] as const,
-    );
-  }
-
-  /** Resolves when the loudest frequency of the other peer is this one; 0 is silence. */
-  async hears(other: { id: string }, frequency: number): Promise<void> {
-    await eventuallyIn(
-      this.page,
-      async ([peerId, wanted]) => {
-        const heard = await kit.rooms.main?.toneOf(peerId);
-        return heard !== undefined && Math.abs(heard - wanted) < 15;
-      },
-      [other.id, frequency] as const,
     );
   }
 }

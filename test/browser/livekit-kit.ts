@@ -3,10 +3,10 @@ import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import { type AccessTokenInit, accessKeysText, signAccessToken } from '../kit/access-tokens.ts';
 import { eventuallyIn, startBrowser } from '../kit/browser/browser.ts';
-import type { Colour } from '../kit/browser/client-page.ts';
 import { servePlainPage } from '../kit/browser/plain-page.ts';
 import { startNode } from '../kit/processes/start-node.ts';
 import type { ClientFixture } from './client-kit.ts';
+import { MediaPage } from './media-page.ts';
 
 export const livekitEnvironment = { SVC_LIVEKIT_ENABLED: 'true', SVC_ACCESS_KEYS: accessKeysText, SVC_CORS_ORIGINS: '*' };
 
@@ -22,13 +22,9 @@ export async function startLiveKitFixture(t: TestContext, env: Record<string, st
 type Publishing = { colour?: string; width?: number; height?: number; tone?: number };
 
 /** A participant of a room with LiveKit's client. */
-export class LiveKitPeer {
-  readonly id: string;
-  readonly page: Page;
-
+export class LiveKitPeer extends MediaPage {
   constructor(id: string, page: Page) {
-    this.id = id;
-    this.page = page;
+    super(id, page, 'livekit');
   }
 
   /** Joins from a page of its own. `address`: of the node. */
@@ -74,30 +70,6 @@ export class LiveKitPeer {
       ([wanted, text]) =>
         livekit.rooms.main?.notes.some((note) => note.name === wanted && (text === undefined || JSON.stringify(note.detail) === text)),
       [name, detail === undefined ? undefined : JSON.stringify(detail)] as const,
-    );
-  }
-
-  /** Resolves when the video of the other participant has this color and moves. */
-  async sees(other: { id: string }, colour: Colour): Promise<void> {
-    await eventuallyIn(
-      this.page,
-      async ([identity, wanted]) => {
-        const seen = await livekit.rooms.main?.frameOf(identity);
-        return seen && seen.change > 0.5 && seen.colour.every((value, index) => Math.abs(value - (wanted[index] ?? 0)) < 40);
-      },
-      [other.id, colour] as const,
-    );
-  }
-
-  /** Resolves when the loudest frequency of the other participant is this one; 0 is silence. */
-  async hears(other: { id: string }, frequency: number): Promise<void> {
-    await eventuallyIn(
-      this.page,
-      async ([identity, wanted]) => {
-        const heard = await livekit.rooms.main?.toneOf(identity);
-        return heard !== undefined && Math.abs(heard - wanted) < 15;
-      },
-      [other.id, frequency] as const,
     );
   }
 }
