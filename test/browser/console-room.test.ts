@@ -120,6 +120,11 @@ test('peers are shown with stats and charts, and are muted, unpublished, restric
   await eventuallyIn(page, `document.querySelector('${byId('peer')}[data-name="Bob"] ${byId('permit-video')}').checked === false`);
   assert.deepEqual((await peerOf(api, 'fixture', 'Bob')).permissions, { publish: ['audio'], subscribe: true, data: true });
   await ada.page.waitForSelector(`${tileOf('Bob')} video`, { state: 'detached' });
+  await entry.locator(byId('permit-room-metadata')).click();
+  await eventually(
+    'Bob may change the metadata of the room',
+    async () => (await peerOf(api, 'fixture', 'Bob')).permissions.roomMetadata === true,
+  );
 
   await entry.locator(byId('remove-peer')).click();
   await page.click(byId('confirm'));
