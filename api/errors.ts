@@ -71,6 +71,11 @@ export const errorCatalogue = {
   tracks_full: { status: 503, retryable: false, when: 'The peer has the maximum number of tracks.' },
   no_node_accepts_rooms: { status: 503, retryable: true, when: 'Every node drains or has the maximum number of rooms.' },
   node_unreachable: { status: 503, retryable: true, when: 'The owning node of the room does not respond.' },
+  not_implemented: {
+    status: 501,
+    retryable: false,
+    when: "The method of LiveKit's server API has no counterpart; the message tells what to use.",
+  },
   rpc_failed: { status: 502, retryable: false, when: 'The peer rejected the RPC; the message is that of its application.' },
   rpc_timeout: { status: 504, retryable: false, when: 'The peer did not respond to the RPC in time. It may have processed it.' },
   unavailable: { status: 503, retryable: true, when: 'Something that the request needs is not available now.' },

@@ -3,6 +3,8 @@ import { z } from 'zod';
 import { idSchema } from './id.ts';
 import { fileNameSchema, recordingIdSchema } from './recording.ts';
 
+const twirpName = z.string().regex(/^[\w.]{1,64}$/, 'may contain only letters, digits, dots and underscores');
+
 export const pathParameters = {
   roomId: idSchema.meta({ description: 'Id of the room.' }),
   peerId: idSchema.meta({ description: 'Id of the peer.' }),
@@ -16,6 +18,8 @@ export const pathParameters = {
     .string()
     .regex(/^[\w.@:-]{1,512}$/, 'may contain only characters of node names')
     .meta({ description: 'Name of the node: `<nodename>@<host>`.' }),
+  twirpService: twirpName.meta({ description: "Service of LiveKit's server API, for example `livekit.RoomService`." }),
+  twirpMethod: twirpName.meta({ description: 'Method of the service, for example `CreateRoom`.' }),
 } as const;
 export type PathParameter = keyof typeof pathParameters;
 

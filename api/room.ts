@@ -188,7 +188,7 @@ export type RoomPatch = z.infer<typeof roomPatchSchema>;
 
 export const roomDataSchema = z
   .strictObject({
-    label: z.string().min(1).max(128),
+    label: z.string().max(128),
     payload: jsonSchema,
     to: z.array(z.string().max(128)).max(1000).optional().meta({ description: 'Ids of the receiving peers; default: all.' }),
   })

@@ -82,7 +82,15 @@ export async function startParts({ config, hot, announced, log, warnings = [], e
   const access = new AccessAdmission({ rooms, tokens: tokens.access, openRoom, discovering: () => distribution.discovering });
   const { peerSockets, upgrade, iceServers } = createSignaling({ ...common, rooms, tokens, access, traffic, distribution, turn });
   createWhip({ ...common, rooms, tokens, access, operations, iceServers });
-  const livekit = await createLiveKit({ ...common, rooms, access, traffic, iceServers, workOf: (peer) => peerSockets.workOf(peer) });
+  const livekit = await createLiveKit({
+    ...common,
+    rooms,
+    access,
+    traffic,
+    operations,
+    iceServers,
+    workOf: (peer) => peerSockets.workOf(peer),
+  });
   const drain = createDrain({ ...common, rooms, peerSockets, membership: cluster.membership });
   serveConfig(dispatcher, { ...common, warnings });
   const served = {

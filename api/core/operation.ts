@@ -22,9 +22,17 @@ export type Rpc<In = unknown, Result = unknown> = {
 type Refuse = (body: unknown, field: string | undefined) => string | undefined;
 /**
  * `documented`: schema for the document, if the actual validation happens at the owning node. `type`: media type of a body that is a text
- * instead of JSON.
+ * instead of JSON; with several types, the body is a BinaryBody.
  */
-type Body<Out, In> = { schema: z.ZodType<Out, In>; required: boolean; documented?: z.ZodType; refuse?: Refuse | undefined; type?: string };
+type Body<Out, In> = {
+  schema: z.ZodType<Out, In>;
+  required: boolean;
+  documented?: z.ZodType;
+  refuse?: Refuse | undefined;
+  type?: string | readonly string[];
+};
+/** A body of one of several media types: parsed if it is JSON. */
+export type BinaryBody = { json: unknown } | { bytes: Buffer };
 /** Headers of a client that is a peer: its bearer token, which the owning node verifies, and `if-match`. */
 const peerHeadersSchema = z.object({ token: z.string(), ifMatch: z.string().max(512).optional() });
 export type PeerHeaders = z.output<typeof peerHeadersSchema>;

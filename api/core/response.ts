@@ -1,6 +1,7 @@
 // Responses of operations, in five forms: the result of a handler, its form between nodes, the HTTP response, and its documentation.
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
+import type { ServiceError } from '../errors.ts';
 
 export type Scope = 'admin' | 'read';
 
@@ -21,11 +22,15 @@ export type HttpResponse = {
 /** By status. */
 export type DocumentedResponses = Record<number, { description: string; schema?: z.ZodType; type?: string }>;
 
+/** Error responses of another form than that of the REST API. */
+export type FailureForm = { statuses: readonly number[]; schema: z.ZodType; encode(error: ServiceError): HttpResponse };
+
 export type OperationResponse<Result> = {
   documented: DocumentedResponses;
   /** The result between nodes. */
   result: z.ZodType<Result>;
   encode(result: Result, scope: Scope): HttpResponse;
+  failure?: FailureForm;
 };
 
 /** `forReaders`: the result as clients with a read token receive it. */

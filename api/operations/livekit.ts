@@ -1,7 +1,8 @@
-// Operations of LiveKit clients: why their websocket was rejected, which browsers do not tell.
+// Operations of LiveKit clients and server SDKs: why a websocket was rejected, which browsers do not tell, and their server API.
 import { z } from 'zod';
-import { operation } from '../core/operation.ts';
+import { type BinaryBody, operation } from '../core/operation.ts';
 import type { OperationResponse } from '../core/response.ts';
+import { twirpResponse, twirpTypes } from './twirp.ts';
 
 /** Path of the websocket with two peer connections. Newer clients try `/rtc/v1` first, and use this path if that does not exist. */
 export const livekitPath = '/rtc';
@@ -11,6 +12,9 @@ const text: OperationResponse<string> = {
   result: z.string(),
   encode: (result) => ({ status: 200, text: result, type: 'text/plain' }),
 };
+
+/** Validated by its parser. */
+const twirpBody = z.unknown() as unknown as z.ZodType<BinaryBody>;
 
 export const livekitOperations = {
   validateLiveKit: operation('GET /rtc/validate', {
@@ -23,5 +27,16 @@ export const livekitOperations = {
     query: z.looseObject({ access_token: z.string().default('') }),
     response: text,
     errors: ['not_found', 'invalid_token', 'forbidden'],
+  }),
+  requestLiveKit: operation('POST /twirp/{twirpService}/{twirpMethod}', {
+    tag: 'livekit',
+    auth: 'peer',
+    summary: "LiveKit's server API, as its server SDKs request it (Twirp).",
+    description:
+      'The token is an access token of a backend with the grants of the method. The body is the request message of the method, as JSON or protobuf. `bad_route` if the node does not accept LiveKit, or the service has no such method; `unimplemented` if the method has no counterpart.',
+    runs: 'here',
+    body: { schema: twirpBody, documented: z.unknown(), required: true, type: twirpTypes },
+    response: twirpResponse,
+    errors: ['not_found', 'forbidden', 'not_implemented'],
   }),
 };

@@ -42,6 +42,10 @@ export type AppOptions = Pick<PipelineOptions, 'log' | 'operations' | 'viewerTok
 };
 
 const headerEntries = Object.entries(securityHeaders);
+/** By the beginning of the path, because also paths that do not exist have them. */
+const failureForms = routes.flatMap(({ path, response: { failure: form } }) =>
+  form ? [{ prefix: path.slice(0, path.indexOf('{')), form }] : [],
+);
 /** Probes run on the local host and must not be rate limited. */
 const unlimited = new Set(['/livez', '/readyz']);
 
@@ -80,7 +84,8 @@ function prepare(options: AppOptions & { clientLimit: RateLimit }, request: Requ
   const given = request.headers['x-request-id'];
   const requestId = isRequestId(given) ? given : randomUUID();
   const forwarded = options.forwardedBy?.(request.headers[proxiedHeader], request.url);
-  const trace = { requestId, start: performance.now(), client: options.clientAddress(request), forwarded };
+  const failure = failureForms.find(({ prefix }) => request.path.startsWith(prefix))?.form;
+  const trace = { requestId, start: performance.now(), client: options.clientAddress(request), forwarded, failure };
   response.locals.trace = trace;
   for (const [name, value] of headerEntries) response.setHeader(name, value);
   response.setHeader('x-request-id', requestId);
@@ -111,7 +116,9 @@ function allowedMethods(group: readonly Operation[]): string {
 
 /** `accept-post` (W3C LDP) and `accept-patch` (RFC 5789), of paths that accept another media type than JSON. */
 function acceptedTypes(group: readonly Operation[]): Record<string, string> {
-  return Object.fromEntries(group.flatMap(({ method, body }) => (body?.type ? [[`accept-${method.toLowerCase()}`, body.type]] : [])));
+  return Object.fromEntries(
+    group.flatMap(({ method, body }) => (body?.type ? [[`accept-${method.toLowerCase()}`, [body.type].flat().join(', ')]] : [])),
+  );
 }
 
 function refuseMethod(request: Request, response: TracedResponse, group: readonly Operation[], log: Log): void {

@@ -82,11 +82,15 @@ function operation(route: Operation, schemas: JsonSchemas, error: JsonSchema): O
     ...(route.body && {
       requestBody: {
         required: route.body.required,
-        content: { [route.body.type ?? 'application/json']: { schema: schemas.input(route.body.documented ?? route.body.schema) } },
+        content: contentOf(route.body, schemas),
       },
     }),
-    responses: { ...successes(route, schemas), ...failures(errorsOf(route), error) },
+    responses: { ...successes(route, schemas), ...failuresOf(route, schemas, error) },
   };
+}
+
+function contentOf({ type = 'application/json', documented, schema }: NonNullable<Operation['body']>, schemas: JsonSchemas): object {
+  return Object.fromEntries([type].flat().map((each) => [each, { schema: schemas.input(documented ?? schema) }]));
 }
 
 function pathParametersOf(route: Operation, schemas: JsonSchemas): object[] {
@@ -113,6 +117,15 @@ function successes(route: Operation, schemas: JsonSchemas): OpenApiOperation['re
     return [status, { description, content: { [type ?? 'application/json']: { schema: schemas.output(schema) } } }];
   });
   return Object.fromEntries(entries);
+}
+
+function failuresOf(route: Operation, schemas: JsonSchemas, error: JsonSchema): OpenApiOperation['responses'] {
+  const { failure } = route.response;
+  if (!failure) return failures(errorsOf(route), error);
+  const schema = schemas.output(failure.schema);
+  return Object.fromEntries(
+    failure.statuses.map((status) => [status, { description: 'Refused.', content: { 'application/json': { schema } } }]),
+  );
 }
 
 function failures(codes: readonly ErrorCode[], error: JsonSchema): OpenApiOperation['responses'] {

@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
-import type { HttpResponse } from '../../api/core/response.ts';
+import type { FailureForm, HttpResponse } from '../../api/core/response.ts';
 import { type ErrorCode, ServiceError } from '../../api/errors.ts';
 import { STATUS_CODES } from '../common/builtin-http.ts';
 import { wwwAuthenticateHeader } from './middleware/auth.ts';
@@ -68,12 +68,12 @@ export function errorBody({ code, message, field, reason }: Pick<ServiceError, '
   return { errors: message, code, ...(field !== undefined && { field }), ...(reason !== undefined && { reason }) };
 }
 
-export function sendError(response: Response, error: ServiceError): void {
+export function sendError(response: Response, error: ServiceError, form?: FailureForm): void {
   const headers: Record<string, string> = {};
   if (error.status === 401) headers['www-authenticate'] = wwwAuthenticateHeader(error.code);
   if (error.retryAfter !== undefined) headers['retry-after'] = String(Math.max(1, Math.ceil(error.retryAfter)));
   if (error instanceof PayloadTooLargeError) headers.connection = 'close';
-  sendResponse(response, { status: error.status, json: errorBody(error), headers });
+  sendResponse(response, { ...(form?.encode(error) ?? { status: error.status, json: errorBody(error) }), headers });
 }
 
 /** Converts errors of express and its libraries: those with a 4xx status are errors of the client. */

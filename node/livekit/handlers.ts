@@ -1,11 +1,10 @@
 // Handlers of requests of LiveKit clients: map each to calls of the domain.
 import { RequestResponse, RequestResponse_Reason } from '@livekit/protocol';
 import { type ErrorCode, ServiceError } from '../../api/errors.ts';
-import type { AttributesPatch } from '../../api/peer.ts';
 import type { TrackView } from '../../api/track.ts';
 import type { Peer } from '../rooms/peers/peer.ts';
 import type { Message } from './messages.ts';
-import { metadataOf } from './participants.ts';
+import { attributesPatchOf, metadataOf } from './participants.ts';
 import type { Publisher } from './publisher.ts';
 import type { Request, RequestData, RequestMethod } from './requests.ts';
 import type { RoomView } from './room-view.ts';
@@ -63,7 +62,7 @@ const handlers: Handlers = {
       send({ case: 'requestResponse', value: new RequestResponse({ requestId: data.requestId, reason, message }) });
     try {
       const metadata = metadataOf(data);
-      const attributes = patchOf(data.attributes);
+      const attributes = attributesPatchOf(data.attributes);
       peer.profile.setAttributes(attributes);
       peer.profile.setMetadata(metadata);
       send(view.changedOwn(metadata, attributes));
@@ -117,9 +116,4 @@ async function applySetting(
   await subscriber.setEnabled(track.id, enabled);
   if (enabled && track.simulcast)
     await peer.session.subscriptions.setPreferredLayers(track.id, { spatialLayer: spatialLayer(track, setting) });
-}
-
-/** In LiveKit's protocol, an empty text deletes an attribute. */
-function patchOf(attributes: Record<string, string>): AttributesPatch {
-  return Object.fromEntries(Object.entries(attributes).map(([name, value]) => [name, value === '' ? null : value]));
 }

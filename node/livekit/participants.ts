@@ -2,7 +2,7 @@
 import { ParticipantInfo, ParticipantInfo_Kind, ParticipantInfo_State, TrackInfo, TrackSource, TrackType } from '@livekit/protocol';
 import type { ComponentType } from '../../api/component/types.ts';
 import type { Metadata } from '../../api/json.ts';
-import type { Attributes, Permissions } from '../../api/peer.ts';
+import type { Attributes, AttributesPatch, Permissions } from '../../api/peer.ts';
 import type { TrackView } from '../../api/track.ts';
 import { participantSid, trackSid } from './ids.ts';
 
@@ -103,6 +103,11 @@ export function metadataOf({ name, metadata: text }: { name: string; metadata: s
   if (name === '') return metadata;
   if (metadata === null) return { name };
   return typeof metadata === 'object' && !Array.isArray(metadata) ? { ...metadata, name } : { name, value: metadata };
+}
+
+/** In LiveKit's protocol, an empty text deletes an attribute. */
+export function attributesPatchOf(attributes: Readonly<Record<string, string>>): AttributesPatch {
+  return Object.fromEntries(Object.entries(attributes).map(([name, value]) => [name, value === '' ? null : value]));
 }
 
 /** The name of a source in the metadata of tracks. */

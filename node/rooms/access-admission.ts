@@ -5,11 +5,12 @@ import type { LocalRooms } from './local-rooms.ts';
 import type { Peer } from './peers/peer.ts';
 import type { Access } from './tokens/access-claims.ts';
 import type { AccessTokens } from './tokens/access-tokens.ts';
+import type { ServerAccess } from './tokens/server-access.ts';
 import type { RenewedToken } from './tokens/token-renewal.ts';
 
 export type AccessAdmissionOptions = {
   rooms: Pick<LocalRooms, 'has' | 'room' | 'roomNotFoundError' | 'revoked'>;
-  tokens: Pick<AccessTokens, 'verify' | 'renew'>;
+  tokens: Pick<AccessTokens, 'verify' | 'verifyServer' | 'renew'>;
   /** Creates a room at the least loaded node, unless a node has it. */
   openRoom: (options: RoomOptions & { roomId: string }) => Promise<void>;
   /** True while other nodes may own unknown rooms. */
@@ -29,6 +30,11 @@ export class AccessAdmission {
     return this.#options.tokens.verify(token);
   }
 
+  /** The grants of a backend. @throws ServiceError `invalid_token`, `forbidden` */
+  verifyServer(token: string): Promise<ServerAccess> {
+    return this.#options.tokens.verifyServer(token);
+  }
+
   /** For a client that is connected: a token with which it may join again later. Undefined if there is none. @throws ServiceError */
   renew(token: string): Promise<RenewedToken | undefined> {
     return this.#options.tokens.renew(token);
@@ -45,17 +51,20 @@ export class AccessAdmission {
    * @throws ServiceError `room_not_found`, `unavailable` and others
    */
   async openRoom(access: Access, { forwarded, incarnation }: { forwarded: boolean; incarnation?: string | undefined }): Promise<void> {
-    const { rooms, openRoom, discovering } = this.#options;
+    const { rooms } = this.#options;
     const { roomId, identity, room } = access;
     if (forwarded && room) throw new ServiceError('unavailable', `Room ${roomId} is no longer on this node`);
     this.#checkRevoked(access);
-    if (discovering())
-      throw new ServiceError('unavailable', `Room ${roomId} is not known yet: this node is still discovering other nodes`, {
-        retryAfter: 1,
-      });
-    if (room) await openRoom(room);
+    this.#checkDiscovered(roomId);
+    if (room) await this.#options.openRoom(room);
     else if (incarnation === undefined) rooms.room(roomId);
     else throw rooms.roomNotFoundError(roomId, identity, incarnation);
+  }
+
+  /** Resolves when a node has the room. @throws ServiceError `unavailable` and others */
+  async createRoom(room: RoomOptions & { roomId: string }): Promise<void> {
+    this.#checkDiscovered(room.roomId);
+    await this.#options.openRoom(room);
   }
 
   /** The peer of a token in its local room, created if it does not exist. @throws ServiceError `room_not_found`, `room_full` and others */
@@ -71,6 +80,13 @@ export class AccessAdmission {
     const peer = this.#options.rooms.room(roomId).peers.ofAccess(access);
     if (!peer) throw new ServiceError('peer_not_found', `Peer ${identity} does not exist`);
     return peer;
+  }
+
+  #checkDiscovered(roomId: string): void {
+    if (this.#options.discovering())
+      throw new ServiceError('unavailable', `Room ${roomId} is not known yet: this node is still discovering other nodes`, {
+        retryAfter: 1,
+      });
   }
 
   #checkRevoked({ roomId, issuedAt }: Access): void {

@@ -24,6 +24,11 @@ export function newIncarnation(now: number = Date.now()): string {
   return encode(BigInt(lastTime), 10) + encode(lastRandom, 16);
 }
 
+/** When an incarnation was created, in milliseconds since 1970. */
+export function timeOf(incarnation: string): number {
+  return [...incarnation.slice(0, 10)].reduce((time, digit) => time * 32 + Math.max(0, crockford.indexOf(digit)), 0);
+}
+
 function encode(value: bigint, length: number): string {
   let text = '';
   for (let rest = value; text.length < length; rest >>= 5n) text = crockford[Number(rest & 31n)] + text;

@@ -1,6 +1,7 @@
 // Request body: size limit, JSON or a text of one media type, parsed once.
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
+import type { BinaryBody } from '../../../api/core/operation.ts';
 import { ServiceError } from '../../../api/errors.ts';
 
 /** Maximum body size in bytes. */
@@ -52,6 +53,18 @@ export async function readText(request: IncomingMessage, type: string): Promise<
   return bytes.toString('utf8');
 }
 
+/**
+ * Reads a body of one of several media types, and parses it if it is JSON.
+ * @throws ServiceError `too_large`, `unsupported_media_type`, `malformed_json`, `bad_request`.
+ */
+export async function readBinary(request: IncomingMessage, types: readonly string[]): Promise<BinaryBody> {
+  const type = types.find((each) => mediaTypeOf(request) === each);
+  if (type === undefined) throw new ServiceError('unsupported_media_type', `Expected a body of content-type ${types.join(' or ')}`);
+  if (type === 'application/json') return { json: (await readJson(request)) ?? {} };
+  checkType(request, type);
+  return { bytes: hasBody(request) ? await readBytes(request) : nothing };
+}
+
 /** Reads and discards the body, for routes that accept none. */
 export async function discardBody(request: IncomingMessage, check?: BodyCheck): Promise<void> {
   const bytes = hasBody(request) ? await readBytes(request) : nothing;
@@ -95,6 +108,10 @@ function readBytes(request: IncomingMessage): Promise<Buffer> {
     };
     request.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
   });
+}
+
+function mediaTypeOf({ headers }: IncomingMessage): string | undefined {
+  return headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
 }
 
 function checkType(request: IncomingMessage, type: string): void {

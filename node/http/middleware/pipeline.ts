@@ -1,6 +1,7 @@
 // Request pipeline of a route: authentication, validation, handler, response.
 import type { Request, Response } from 'express';
 import type { Method, Operation, PeerHeaders } from '../../../api/core/operation.ts';
+import type { FailureForm } from '../../../api/core/response.ts';
 import { traceparentHeader } from '../../../api/core/traceparent.ts';
 import { formatValue, invalidFieldError, invalidFieldPath, validationMessage } from '../../../api/derive/validation-messages.ts';
 import { ServiceError, toServiceError } from '../../../api/errors.ts';
@@ -13,7 +14,7 @@ import type { OperationRunner, RequestContext } from '../../rooms/services/opera
 import type { ViewerTokens } from '../../rooms/tokens/viewer-tokens.ts';
 import { sendError, sendResponse, sendStream } from '../responses.ts';
 import { type Authenticator, bearerOf, type Principal } from './auth.ts';
-import { type BodyCheck, discardBody, readJson, readText } from './body.ts';
+import { type BodyCheck, discardBody, readBinary, readJson, readText } from './body.ts';
 import { isLocal } from './client-address.ts';
 import type { Forwarded } from './forwarded.ts';
 
@@ -27,6 +28,8 @@ export type RequestTrace = {
   route?: string;
   caller?: Principal;
   code?: string;
+  /** Form of error responses, if it is not that of the REST API. */
+  failure?: FailureForm | undefined;
   /** Of a traced request; it begins after authentication. */
   span?: Span | undefined;
 };
@@ -110,6 +113,7 @@ function peerHeaders({ headers }: Request): PeerHeaders {
 async function bodyOf({ body: rule, response }: Operation, request: Request, checkBody: BodyCheck | undefined): Promise<unknown> {
   if (!rule) return discardBody(request, checkBody);
   if (rule.type === undefined) return parseBody(rule, await readJson(request, checkBody));
+  if (typeof rule.type !== 'string') return readBinary(request, rule.type);
   const types = Object.values(response.documented).flatMap(({ type }) => type ?? []);
   if (request.accepts(types) === false) throw new ServiceError('not_acceptable', `The response has the content-type ${types.join(', ')}`);
   const text = await readText(request, rule.type);
@@ -143,7 +147,7 @@ export function sendFailure(response: TracedResponse, error: unknown, log: Log):
   if (failure.code === 'internal')
     log.error({ requestId: trace.requestId, route: trace.route, err: failure.cause ?? failure }, 'request failed');
   if (response.headersSent) response.destroy();
-  else sendError(response, failure);
+  else sendError(response, failure, trace.failure);
 }
 
 /** @throws ServiceError `invalid_token`, `forbidden` if it is for another room */
@@ -200,7 +204,14 @@ function parseParameters(names: readonly (keyof typeof pathParameters)[], values
 }
 
 const nameRule = 'letters, digits, dots, hyphens and underscores that do not start with a dot';
-const rules: Partial<Record<string, string>> = { recordingId: nameRule, file: nameRule, nodeName: 'the name of a node' };
+const twirpRule = '1 to 64 letters, digits, dots or underscores';
+const rules: Partial<Record<string, string>> = {
+  recordingId: nameRule,
+  file: nameRule,
+  nodeName: 'the name of a node',
+  twirpService: twirpRule,
+  twirpMethod: twirpRule,
+};
 
 function ruleOf(name: string): string {
   return rules[name] ?? '1 to 128 alphanumeric characters, hyphens or underscores';

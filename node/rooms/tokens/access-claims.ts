@@ -60,6 +60,8 @@ const claimsSchema = z.object({
   ),
 });
 type Claims = z.infer<typeof claimsSchema>;
+type CreationConfig = Partial<NonNullable<Claims['roomConfig']>>;
+type CreationBounds = Pick<AccessKey, 'maxPeers' | 'peerlessPurgeTimeout'>;
 
 const kindOfSource: Readonly<Record<string, Kind>> = {
   camera: 'video',
@@ -128,13 +130,17 @@ function parsed(given: Metadata | null | undefined): Metadata | null {
   }
 }
 
-/** A token may set less than its key, not more. 0 means the default. */
-function roomOf({ video, roomConfig }: Claims, key: Pick<AccessKey, 'maxPeers' | 'peerlessPurgeTimeout'>) {
-  const maxPeers = least(key.maxPeers, roomConfig?.maxParticipants);
-  const timeout = least(key.peerlessPurgeTimeout ?? defaultPurgeTimeout, roomConfig?.departureTimeout || roomConfig?.emptyTimeout);
-  const metadata = parsed(roomConfig?.metadata);
+function roomOf({ video, roomConfig }: Claims, key: CreationBounds): RoomOptions & { roomId: string } {
+  return roomOptionsOf(video.room, roomConfig ?? {}, key);
+}
+
+/** A token or a backend may set less than the key, not more. 0 means the default. @throws nothing; metadata is not validated */
+export function roomOptionsOf(roomId: string, config: CreationConfig, key: CreationBounds): RoomOptions & { roomId: string } {
+  const maxPeers = least(key.maxPeers, config.maxParticipants);
+  const timeout = least(key.peerlessPurgeTimeout ?? defaultPurgeTimeout, config.departureTimeout || config.emptyTimeout);
+  const metadata = parsed(config.metadata);
   return {
-    roomId: video.room,
+    roomId,
     peerlessPurgeTimeout: timeout,
     ...(maxPeers !== undefined && { maxPeers }),
     ...(metadata !== null && { metadata }),

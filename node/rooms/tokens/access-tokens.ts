@@ -1,9 +1,10 @@
 // Access tokens: JWTs that a backend signs itself, with claims as in LiveKit's. Verification returns the rights of a peer or one error.
 import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
-import { decodeJwt, errors, jwtVerify, SignJWT } from 'jose';
+import { decodeJwt, errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import { ServiceError } from '../../../api/errors.ts';
 import { type AccessKey, publicKeyAlgorithm } from '../../../api/settings/access-keys.ts';
 import { type Access, accessOf } from './access-claims.ts';
+import { ServerAccess } from './server-access.ts';
 import type { RenewedToken } from './token-renewal.ts';
 
 /** Maximum difference between the clocks of backend and node, in seconds. */
@@ -33,15 +34,26 @@ export class AccessTokens {
 
   /** The rights of a token. @throws ServiceError `invalid_token`, `forbidden`, whose message never contains the token */
   async verify(token: string): Promise<Access> {
+    const { payload, key } = await this.#payloadOf(token, ['exp', 'sub']);
+    return accessOf(payload, key);
+  }
+
+  /** The grants of a token for requests of a backend. @throws ServiceError `invalid_token`, `forbidden` */
+  async verifyServer(token: string): Promise<ServerAccess> {
+    const { payload, key } = await this.#payloadOf(token, ['exp']);
+    return new ServerAccess(payload, key);
+  }
+
+  async #payloadOf(token: string, requiredClaims: string[]): Promise<{ payload: JWTPayload; key: AccessKey }> {
     const verifier = this.#verifierOf(token);
     const { key, material, algorithms } = verifier;
     const now = this.#now();
-    const options = { algorithms, clockTolerance, currentDate: new Date(now), requiredClaims: ['exp', 'sub'] };
+    const options = { algorithms, clockTolerance, currentDate: new Date(now), requiredClaims };
     const { payload } = await jwtVerify(token, material, options).catch((error: unknown) => {
       throw rejectionOf(error, verifier);
     });
     this.#checkLifetime(payload, now / 1000);
-    return accessOf(payload, key);
+    return { payload, key };
   }
 
   /**

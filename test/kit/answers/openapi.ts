@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { JsonSchema } from '../../../api/derive/json-schemas.ts';
+import { twirpResponse } from '../../../api/operations/twirp.ts';
 import { errorSchema, openApiDocument } from '../../../node/http/openapi.ts';
 import { routes } from '../../../node/http/routes/routes.ts';
 
@@ -27,7 +28,7 @@ export function problemOfAnswer({ method, path, template = templateOf(path), sta
   const operation = template === undefined ? undefined : testedDocument.paths[template]?.[method === 'HEAD' ? 'get' : method.toLowerCase()];
   if (operation === undefined) {
     if (status < 400 && method !== 'OPTIONS') return `${call} is not documented`;
-    const isError = method === 'HEAD' || status < 400 || errorSchema.safeParse(body).success;
+    const isError = method === 'HEAD' || status < 400 || isErrorBody(body);
     return isError ? undefined : `${call} does not match the error schema`;
   }
   const response = operation.responses[status];
@@ -39,6 +40,10 @@ export function problemOfAnswer({ method, path, template = templateOf(path), sta
   if (!schema) return undefined;
   const validate = validatorOf(`${method} ${template} ${status}`, schema);
   return validate(body) ? undefined : `${call} is not as documented: ${ajv.errorsText(validate.errors)}`;
+}
+
+function isErrorBody(body: unknown): boolean {
+  return errorSchema.safeParse(body).success || twirpResponse.failure?.schema.safeParse(body).success === true;
 }
 
 /** Fails if the response differs from the document. */

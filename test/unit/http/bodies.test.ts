@@ -83,7 +83,7 @@ test('every invalid field of a peer, a patch and data is rejected by path', asyn
     [peer, { type: 'webrtc', metadata: long.repeat(60) }, `metadata may be at most 16384 bytes of JSON, got: ${cut}`, 'metadata'],
     ['/room/r/data', { payload: 1 }, 'Required field label is missing', 'label'],
     ['/room/r/data', { label: 'l' }, 'Required field payload is missing', 'payload'],
-    ['/room/r/data', { label: '', payload: 1 }, 'Expected label to have at least 1 character, got: ""', 'label'],
+    ['/room/r/data', { label: 7, payload: 1 }, 'Expected label to be a string, got: 7', 'label'],
     ['/room/r/data', { label: 'l', payload: 1, to: ['a', 7] }, 'Expected to[1] to be a string, got: 7', 'to[1]'],
     ['/room/r/data', { label: 'l', payload: 1, to: 'a' }, 'Expected to to be a list, got: "a"', 'to'],
   ];

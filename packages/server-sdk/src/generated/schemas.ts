@@ -198,6 +198,7 @@ export type Error = {
     | 'tracks_full'
     | 'no_node_accepts_rooms'
     | 'node_unreachable'
+    | 'not_implemented'
     | 'rpc_failed'
     | 'rpc_timeout'
     | 'unavailable';
@@ -821,6 +822,29 @@ export type Track = {
   paused: boolean;
   /** Muted by the server. */
   muted: boolean;
+};
+
+/** Body of every error response of LiveKit's server API. */
+export type TwirpError = {
+  code:
+    | 'aborted'
+    | 'already_exists'
+    | 'bad_route'
+    | 'deadline_exceeded'
+    | 'failed_precondition'
+    | 'internal'
+    | 'invalid_argument'
+    | 'malformed'
+    | 'not_found'
+    | 'permission_denied'
+    | 'resource_exhausted'
+    | 'unauthenticated'
+    | 'unavailable'
+    | 'unimplemented';
+  /** Human-readable message. */
+  msg: string;
+  /** As in the errors of the REST API: `code`, `field`, `reason`. */
+  meta?: Record<string, string>;
 };
 
 /** State of the upload to S3. */
