@@ -58,6 +58,14 @@ export const nodeMetrics = {
     restarts: counter('svc_worker_restarts_total', 'Restarts of the media worker after it died, by `worker`.', ['worker']),
     hangs: counter('svc_worker_hangs_total', 'Kills of the media worker because it did not respond for 6 s, by `worker`.', ['worker']),
   },
+  legs: {
+    legs: gauge('svc_room_legs', 'Legs of rooms of this node: one per room and media worker that it uses.'),
+    roomsWithLegs: gauge('svc_rooms_on_several_workers', 'Rooms of this node that use more than one media worker.'),
+    pipedTracks: gauge(
+      'svc_piped_tracks',
+      'Tracks that media workers of this node send to each other, because a room uses several of them.',
+    ),
+  },
   workerProcesses: {
     cpu: counter('svc_worker_cpu_seconds_total', 'CPU time of the running media worker, in seconds, by `worker`.', ['worker']),
     memory: gauge('svc_worker_resident_memory_bytes', 'Resident memory of the media worker, in bytes, by `worker`.', ['worker']),

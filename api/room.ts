@@ -145,6 +145,17 @@ const roomConfigViewSchema = z
   .meta({ id: 'RoomConfig', description: 'Effective configuration of a room; null if unset.' });
 export type RoomConfigView = z.infer<typeof roomConfigViewSchema>;
 
+const count = z.number().int().nonnegative();
+const legViewSchema = z
+  .object({
+    worker: count.meta({ description: 'Index of the media worker, as in metrics.' }),
+    peers: count.meta({ description: 'Peers whose media it forwards.' }),
+    forwardedTracks: count.meta({ description: 'Tracks that it forwards for the room: one per track and receiver.' }),
+    pipedTracks: count.meta({ description: 'Tracks that it gets from other legs of the room.' }),
+  })
+  .meta({ id: 'RoomLeg', description: 'What a room has on one media worker.' });
+export type LegView = z.infer<typeof legViewSchema>;
+
 export const roomViewSchema = z
   .object({
     id: z.string(),
@@ -153,6 +164,8 @@ export const roomViewSchema = z
     config: roomConfigViewSchema,
     components: z.array(componentViewSchema),
     peers: z.array(peerViewSchema),
+    // Nodes of 0.7 do not send it.
+    legs: z.array(legViewSchema).default([]).meta({ description: 'The media workers of the room, the first one first.' }),
   })
   .meta({ id: 'Room', description: 'A room with its peers and components.' });
 export type RoomView = z.infer<typeof roomViewSchema>;

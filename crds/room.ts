@@ -119,6 +119,7 @@ export const roomStatusSchema = z
       })
       .optional()
       .meta({ description: 'Peers in the room; written every 10 seconds at most.' }),
+    legs: integer(1, 1_000).optional().meta({ description: 'Media workers that the room uses; written with the peers.' }),
     components: listMap(
       'name',
       z.array(

@@ -211,6 +211,12 @@ export const reloadableSettings = {
       'Bit/s that a peer may send.',
       { default: null, derived: 'no limit' },
     ),
+    maxWorkerTracks: setting(
+      'WORKER_MAX_TRACKS',
+      value.integer(1, 1_000_000, 'a number of tracks').nullable(),
+      'Forwarded tracks of a media worker from which new peers of a room get another worker; without it, a room has one worker.',
+      { default: null, derived: 'no limit' },
+    ),
   }),
   avMaxCpu: setting(
     'AV_MAX_CPU',

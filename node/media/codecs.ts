@@ -1,6 +1,7 @@
 // Codecs of a room, and the capabilities that clients get.
 import { parseScalabilityMode } from 'mediasoup';
-import type { RouterRtpCapabilities, RouterRtpCodecCapability, RtpParameters } from 'mediasoup/types';
+import { canConsume } from 'mediasoup/ortc';
+import type { Producer, RouterRtpCapabilities, RouterRtpCodecCapability, RtpCapabilities, RtpParameters } from 'mediasoup/types';
 import type { VideoCodec } from '../../api/room.ts';
 
 const opus: RouterRtpCodecCapability = {
@@ -44,6 +45,16 @@ export function isOfferedExtension(uri: string): boolean {
 /** Router capabilities as clients get them. */
 export function clientCapabilities(capabilities: RouterRtpCapabilities): RouterRtpCapabilities {
   return { ...capabilities, headerExtensions: capabilities.headerExtensions?.filter(({ uri }) => isOfferedExtension(uri)) };
+}
+
+/** True if a receiver with these capabilities can decode a track. */
+export function canReceive({ consumableRtpParameters }: Producer, capabilities: RtpCapabilities): boolean {
+  try {
+    // It changes the capabilities.
+    return canConsume(consumableRtpParameters, structuredClone(capabilities));
+  } catch {
+    return false;
+  }
 }
 
 /** Properties of a published track: its codec in lower case, and whether receivers can choose a spatial layer. */

@@ -14,9 +14,11 @@ import type {
   Subscription,
   WireObject,
 } from '../rooms/interfaces.ts';
-import { describeTrack } from './codecs.ts';
-import { type DirectMessages, PeerData } from './data/peer-data.ts';
+import { canReceive, describeTrack } from './codecs.ts';
+import { PeerData } from './data/peer-data.ts';
 import { InitialLayerLimiter, initialLayers } from './initial-layers.ts';
+import type { Leg } from './legs/leg.ts';
+import type { LegTracks } from './legs/room-tracks.ts';
 import { closeAfterTimeout, mediaClosedError, toClientError, toWorkerError, trackNotFoundError } from './media-error.ts';
 import { checkInteger, checkRtpCapabilities, checkRtpParameters } from './parameters.ts';
 import { PeerTransports } from './peer-transports.ts';
@@ -26,24 +28,20 @@ import { whenConnected } from './receivers/when-connected.ts';
 import { SingleFlight } from './single-flight.ts';
 import { linkStats, publishedTrackStats, receivedTrackStats } from './stats.ts';
 import { stripUndefined } from './strip-undefined.ts';
-import type { WorkerProcess } from './worker/worker-process.ts';
 
 export type MediaPeerOptions = {
   /** Log of the peer. */
   log: Log;
-  worker: WorkerProcess;
+  /** Where its media is. */
+  leg: Leg;
   listener: PeerMediaListener;
-  /** All published tracks of the room. */
-  tracks: Map<string, Producer>;
-  dataTracks: Map<string, DataProducer>;
-  router: () => Promise<Router>;
-  direct: () => Promise<DirectMessages>;
+  tracks: LegTracks<Producer>;
+  dataTracks: LegTracks<DataProducer>;
   addresses: () => readonly string[];
   maxIncomingBitrate: () => number | undefined;
   relayIp: string | undefined;
   /** True if the media worker can send in the numbers of a receiver. */
   receiverNumbers: boolean;
-  countForwarded: (change: 1 | -1) => void;
   onAudio: (router: Router, producer: Producer) => void;
   onClosed: () => void;
 };
@@ -72,8 +70,8 @@ export class MediaPeer implements PeerMedia {
   constructor(options: MediaPeerOptions) {
     this.#options = options;
     this.#transports = new PeerTransports(options);
-    const { worker, dataTracks, direct } = options;
-    this.data = new PeerData({ worker, transports: this.#transports, dataTracks, direct });
+    const { leg, dataTracks } = options;
+    this.data = new PeerData({ leg, transports: this.#transports, dataTracks });
   }
 
   async createTransport(direction: Direction, options: { sctp: boolean }): Promise<WireObject> {
@@ -121,8 +119,7 @@ export class MediaPeer implements PeerMedia {
     const transport = this.#transports.get('recv');
     if (!transport) throw new ServiceError('not_found', 'The peer has no receive transport');
     const capabilities = this.#checkedCapabilities(rtpCapabilities);
-    const router = await this.#options.router();
-    if (!this.#received.has(trackId) && !router.canConsume({ producerId: trackId, rtpCapabilities: capabilities })) return undefined;
+    if (!this.#received.has(trackId) && !canReceive(producer, capabilities)) return undefined;
     const consumer = await this.#received.getOrMake(trackId, () => this.#consume(transport, trackId, capabilities));
     return {
       transportId: transport.id,
@@ -163,13 +160,12 @@ export class MediaPeer implements PeerMedia {
 
   async openFixedStream(options: FixedStreamOptions): Promise<FixedStream> {
     this.#assertOpen();
-    const { log, worker, tracks, countForwarded, receiverNumbers } = this.#options;
+    const { log, leg, tracks, receiverNumbers } = this.#options;
     if (!receiverNumbers)
       throw new ServiceError('offer_rejected', 'The media worker of this node cannot send to players: it has missing patches');
-    const router = await this.#options.router();
     const transport = this.#transports.get('recv');
     if (!transport) throw new ServiceError('not_found', 'The peer has no receive transport');
-    const stream = new ContinuedStream(options, { log, worker, tracks, router, transport, countForwarded });
+    const stream = new ContinuedStream(options, { log, leg, tracks, transport });
     this.#fixed.add(stream);
     transport.observer.once('close', () => this.#fixed.delete(stream));
     return stream;
@@ -194,7 +190,7 @@ export class MediaPeer implements PeerMedia {
 
   async mediaStats(maxReceived: number): Promise<PeerMediaStats> {
     this.#assertOpen();
-    const { worker } = this.#options;
+    const { worker } = this.#options.leg;
     const made = this.#allReceived();
     const [published, received] = await Promise.all([
       all(this.#published.made(), async ([, producer]) => {
@@ -227,37 +223,37 @@ export class MediaPeer implements PeerMedia {
   }
 
   async #produce(transport: WebRtcTransport, { trackId, kind, rtpParameters, paused }: PublishTrackOptions): Promise<Producer> {
-    const { worker, tracks } = this.#options;
-    const router = await this.#options.router();
+    const { leg, tracks } = this.#options;
+    const router = await leg.router();
     const extensions = new Set(router.rtpCapabilities.headerExtensions?.map(({ uri }) => uri));
     const checked = checkRtpParameters(rtpParameters, kind, extensions);
     // New subscribers need a key frame at once: no delay to merge requests.
     const call = transport.produce({ id: trackId, kind, rtpParameters: checked, paused, keyFrameRequestDelay: 0 });
-    const producer = await worker.call('publish', call, closeAfterTimeout).catch((error: unknown) => {
+    const producer = await leg.worker.call('publish', call, closeAfterTimeout).catch((error: unknown) => {
       throw transport.closed ? mediaClosedError() : toClientError(error, 'rtpParameters were');
     });
-    tracks.set(trackId, producer);
-    producer.observer.once('close', () => {
-      tracks.delete(trackId);
-      this.#published.ended(trackId, producer);
-    });
+    tracks.add(trackId, producer);
+    producer.observer.once('close', () => this.#published.ended(trackId, producer));
     if (kind === 'audio') this.#options.onAudio(router, producer);
     this.#watchFirstFrame('send', producer);
     return producer;
   }
 
   async #consume(transport: WebRtcTransport, trackId: string, rtpCapabilities: RtpCapabilities): Promise<Consumer> {
-    const { worker, tracks, listener, countForwarded } = this.#options;
+    const { leg, tracks, listener } = this.#options;
+    const release = await tracks.hold(trackId);
     const producer = tracks.get(trackId);
     const preferredLayers = producer && initialLayers(producer);
     const call = transport.consume({ producerId: trackId, rtpCapabilities, paused: true, ...(preferredLayers && { preferredLayers }) });
-    const consumer = await worker.call('subscribe', call, closeAfterTimeout).catch((error: unknown) => {
+    const consumer = await leg.worker.call('subscribe', call, closeAfterTimeout).catch((error: unknown) => {
+      release();
       if (transport.closed) throw mediaClosedError();
       throw tracks.has(trackId) ? toClientError(error, 'rtpCapabilities were') : trackNotFoundError(trackId);
     });
-    countForwarded(1);
+    leg.countForwarded(1);
     consumer.observer.once('close', () => {
-      countForwarded(-1);
+      leg.countForwarded(-1);
+      release();
       this.#received.ended(trackId, consumer);
     });
     // If the track ended meanwhile, the worker's notification arrived before there was a listener.
@@ -274,11 +270,11 @@ export class MediaPeer implements PeerMedia {
 
   /** The worker reports key frames, or packets of audio, until the first one. */
   #watchFirstFrame(direction: Direction, track: TracedTrack): void {
-    const { listener, worker } = this.#options;
+    const { listener, leg } = this.#options;
     if (!listener.firstFrame) return;
     const report = (types: ('keyframe' | 'rtp')[]) => {
       // Fails only if the track or the worker has ended, which is reported elsewhere.
-      worker.call('trace', track.enableTraceEvent(types)).catch(() => {});
+      leg.worker.call('trace', track.enableTraceEvent(types)).catch(() => {});
     };
     track.once('trace', () => {
       listener.firstFrame?.(direction, track.kind);
@@ -307,7 +303,7 @@ export class MediaPeer implements PeerMedia {
   }
 
   async #call(trackId: string, what: string, call: () => Promise<void>): Promise<void> {
-    await this.#options.worker.call(what, call()).catch((error: unknown) => {
+    await this.#options.leg.worker.call(what, call()).catch((error: unknown) => {
       throw toWorkerError(error, () => trackNotFoundError(trackId));
     });
   }
@@ -316,7 +312,7 @@ export class MediaPeer implements PeerMedia {
   async #trackStats(tracks: [string, Producer | Consumer][]): Promise<Record<string, WireObject[]>> {
     const all = await Promise.all(
       tracks.map(async ([trackId, track]): Promise<[string, WireObject[]][]> => {
-        const stats: object[] | undefined = await rawStats<object[]>(this.#options.worker, track);
+        const stats: object[] | undefined = await rawStats<object[]>(this.#options.leg.worker, track);
         return stats ? [[trackId, stats.map(stripUndefined)]] : [];
       }),
     );
@@ -325,13 +321,13 @@ export class MediaPeer implements PeerMedia {
 
   async #transportStats(direction: Direction): Promise<WireObject | null> {
     const transport = this.#transports.get(direction);
-    const [stats] = (transport && (await rawStats(this.#options.worker, transport))) ?? [];
+    const [stats] = (transport && (await rawStats(this.#options.leg.worker, transport))) ?? [];
     return stats ? stripUndefined(stats) : null;
   }
 
   async #linkStats(direction: Direction, tracks: readonly (PublishedTrackStats | ReceivedTrackStats)[]): Promise<TransportStats | null> {
     const transport = this.#transports.get(direction);
-    const [stats] = (transport && (await rawStats(this.#options.worker, transport))) ?? [];
+    const [stats] = (transport && (await rawStats(this.#options.leg.worker, transport))) ?? [];
     return transport && stats ? linkStats(direction, transport, stats, tracks, this.#options.relayIp) : null;
   }
 

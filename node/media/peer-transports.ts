@@ -1,13 +1,13 @@
 // WebRTC transports of a peer: one to send and one to receive.
-import type { Router, WebRtcTransport } from 'mediasoup/types';
+import type { WebRtcTransport } from 'mediasoup/types';
 import { ServiceError } from '../../api/errors.ts';
 import type { Log } from '../common/log.ts';
 import type { Direction, PeerMediaListener, WireObject } from '../rooms/interfaces.ts';
 import { candidatesFor } from './addresses.ts';
+import type { Leg } from './legs/leg.ts';
 import { mediaClosedError, toClientError, toWorkerError } from './media-error.ts';
 import { checkDtlsParameters } from './parameters.ts';
 import { stripUndefined } from './strip-undefined.ts';
-import type { WorkerProcess } from './worker/worker-process.ts';
 import { tellWarningsOf } from './worker/worker-warnings.ts';
 
 /** Initial bandwidth estimate of a receiver in bit/s: enough for one large layer, low enough for slow links. */
@@ -22,8 +22,7 @@ const sctpSendBufferSize = 256 * 1024;
 export type PeerTransportsOptions = {
   /** Log of the peer. */
   log: Log;
-  worker: WorkerProcess;
-  router: () => Promise<Router>;
+  leg: Leg;
   addresses: () => readonly string[];
   maxIncomingBitrate: () => number | undefined;
   listener: Pick<PeerMediaListener, 'failed' | 'transportChanged'>;
@@ -43,12 +42,13 @@ export class PeerTransports {
   async create(direction: Direction, { sctp }: { sctp: boolean }): Promise<WireObject> {
     const request = Symbol(direction);
     this.#newest.set(direction, request);
-    const { worker, addresses, maxIncomingBitrate } = this.#options;
+    const { leg, addresses, maxIncomingBitrate } = this.#options;
+    const { worker } = leg;
     const before = this.#transports.get(direction);
     if (before) worker.closeTransport(before);
     this.#transports.delete(direction);
     const known = addresses();
-    const router = await this.#options.router();
+    const router = await leg.router();
     const protocols = { enableUdp: true, enableTcp: true, preferUdp: true };
     const data = sctp ? { enableSctp: true, maxSctpMessageSize, sctpSendBufferSize } : {};
     const options = { ...protocols, ...data, initialAvailableOutgoingBitrate };
@@ -73,14 +73,14 @@ export class PeerTransports {
   async connect(transportId: string, dtlsParameters: WireObject): Promise<void> {
     const transport = this.byId(transportId);
     const checked = checkDtlsParameters(dtlsParameters);
-    await this.#options.worker.call('connect', transport.connect({ dtlsParameters: checked })).catch((error: unknown) => {
+    await this.#options.leg.worker.call('connect', transport.connect({ dtlsParameters: checked })).catch((error: unknown) => {
       throw transport.closed ? noTransport(transportId) : toClientError(error, 'dtlsParameters were');
     });
   }
 
   async restartIce(transportId: string): Promise<WireObject> {
     const transport = this.byId(transportId);
-    return this.#options.worker.call('restart ICE', transport.restartIce()).catch((error: unknown) => {
+    return this.#options.leg.worker.call('restart ICE', transport.restartIce()).catch((error: unknown) => {
       throw toWorkerError(error, () => noTransport(transportId));
     });
   }
@@ -118,7 +118,7 @@ export class PeerTransports {
 
   close(): void {
     this.#closed = true;
-    for (const transport of this.#transports.values()) this.#options.worker.closeTransport(transport);
+    for (const transport of this.#transports.values()) this.#options.leg.worker.closeTransport(transport);
     this.#transports.clear();
     this.#newest.clear();
   }

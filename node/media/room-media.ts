@@ -1,22 +1,28 @@
-// Media of one room: a router on one worker, created on first use.
-import type { DataProducer, Producer, Router } from 'mediasoup/types';
+// Media of one room: a leg on one media worker, and more of them when that worker forwards too many tracks.
+import type { DataProducer, Producer } from 'mediasoup/types';
+import type { LegView } from '../../api/room.ts';
 import type { Log } from '../common/log.ts';
 import type { PeerMedia, PeerMediaListener, RoomMedia, RoomMediaOptions, RtpEgress, RtpIngress, WireObject } from '../rooms/interfaces.ts';
-import { RoomActiveSpeaker } from './active-speaker-observer.ts';
+import { LegAudioObserver } from './active-speaker-observer.ts';
 import { clientCapabilities, roomCodecs } from './codecs.ts';
-import type { DirectMessages } from './data/peer-data.ts';
-import { mediaClosedError, toWorkerError } from './media-error.ts';
+import { noDataTrack } from './data/peer-data.ts';
+import { Leg } from './legs/leg.ts';
+import { LegSpeakers } from './legs/leg-speakers.ts';
+import { LegTracks, RoomTracks } from './legs/room-tracks.ts';
+import { mediaClosedError, trackNotFoundError } from './media-error.ts';
 import { MediaPeer } from './peer-media.ts';
 import { RtpEgressTransport } from './rtp-egress.ts';
 import { RtpIngressTransport } from './rtp-ingress.ts';
 import type { WorkerAssignment } from './worker/worker-slot.ts';
 
-/** Limit of a message that passes the node, as of one of a data channel. */
-const maxMessageBytes = 256 * 1024;
-
 export type MediaRoomOptions = RoomMediaOptions & {
   log: Log;
-  place: WorkerAssignment;
+  /** Its first media worker. `leg`: what the worker needs to know of the leg. */
+  place: (leg: AssignedLeg) => WorkerAssignment;
+  /** Another media worker that forwards at most `maxTracks`, none of `used`; undefined if there is none. */
+  another: (leg: AssignedLeg, used: readonly number[], maxTracks: number) => WorkerAssignment | undefined;
+  /** Forwarded tracks of a media worker from which new peers get another leg; undefined: a room has one leg. */
+  maxWorkerTracks: () => number | undefined;
   /** Addresses for clients. @throws ServiceError if none is known yet */
   addresses: () => readonly string[];
   maxIncomingBitrate: () => number | undefined;
@@ -25,22 +31,29 @@ export type MediaRoomOptions = RoomMediaOptions & {
   onClosed: () => void;
 };
 
+/** A leg as its media worker sees it. */
+export type AssignedLeg = { routerId: () => string | undefined };
+
+type RoomLeg = {
+  leg: Leg;
+  tracks: LegTracks<Producer>;
+  dataTracks: LegTracks<DataProducer>;
+  audio: LegAudioObserver;
+  peers: Set<MediaPeer>;
+};
+
 export class MediaRoom implements RoomMedia {
   readonly #options: MediaRoomOptions;
-  readonly #audio: RoomActiveSpeaker;
-  readonly #peers = new Set<MediaPeer>();
-  readonly #inputs = new Set<RtpIngressTransport>();
-  readonly #outputs = new Set<RtpEgressTransport>();
-  readonly #tracks = new Map<string, Producer>();
-  readonly #dataTracks = new Map<string, DataProducer>();
-  #router: Promise<Router> | undefined;
-  #direct: Promise<DirectMessages> | undefined;
-  #opened: Router | undefined;
+  readonly #speakers: LegSpeakers;
+  readonly #legs: RoomLeg[] = [];
+  readonly #components = new Set<RtpIngressTransport | RtpEgressTransport>();
+  readonly #tracks = new RoomTracks<Producer>(trackNotFoundError);
+  readonly #dataTracks = new RoomTracks<DataProducer>(noDataTrack);
   #closed = false;
 
   constructor(options: MediaRoomOptions) {
     this.#options = options;
-    this.#audio = new RoomActiveSpeaker(options.place.worker, options.log, {
+    this.#speakers = new LegSpeakers({
       onActiveSpeaker: (peerId) => {
         if (!this.#closed) options.onActiveSpeaker(peerId);
       },
@@ -48,130 +61,116 @@ export class MediaRoom implements RoomMedia {
         if (!this.#closed) options.onAudioLevels(levels);
       },
     });
+    this.#add((leg) => options.place(leg));
   }
 
   async rtpCapabilities(): Promise<WireObject> {
-    const router = await this.#getRouter();
+    const router = await this.#least.leg.router();
     return clientCapabilities(router.rtpCapabilities);
   }
 
   openPeer(peerId: string, listener: PeerMediaListener): PeerMedia {
     if (this.#closed) throw mediaClosedError();
-    const { log, place, addresses, maxIncomingBitrate, relayIp, receiverNumbers } = this.#options;
+    const { log, addresses, maxIncomingBitrate, relayIp, receiverNumbers } = this.#options;
+    const { leg, tracks, dataTracks, audio, peers } = this.#legForPeer();
     const peer: MediaPeer = new MediaPeer({
       log: log.child({ peer: peerId }),
-      worker: place.worker,
+      leg,
       listener,
-      tracks: this.#tracks,
-      dataTracks: this.#dataTracks,
-      router: () => this.#getRouter(),
-      direct: () => this.#getDirect(),
+      tracks,
+      dataTracks,
       addresses,
       maxIncomingBitrate,
       relayIp,
       receiverNumbers,
-      countForwarded: place.countForwarded,
-      onAudio: (router, producer) => void this.#audio.add(router, producer, peerId),
-      onClosed: () => this.#peers.delete(peer),
+      onAudio: (router, producer) => void audio.add(router, producer, peerId),
+      onClosed: () => peers.delete(peer),
     });
-    this.#peers.add(peer);
+    peers.add(peer);
     return peer;
   }
 
   openInput(): RtpIngress {
     if (this.#closed) throw mediaClosedError();
-    const input: RtpIngressTransport = new RtpIngressTransport({
-      worker: this.#options.place.worker,
-      tracks: this.#tracks,
-      router: () => this.#getRouter(),
-      onClosed: () => this.#inputs.delete(input),
-    });
-    this.#inputs.add(input);
+    const { leg, tracks } = this.#least;
+    const input: RtpIngressTransport = new RtpIngressTransport({ leg, tracks, onClosed: () => this.#components.delete(input) });
+    this.#components.add(input);
     return input;
   }
 
   openOutput(): RtpEgress {
     if (this.#closed) throw mediaClosedError();
-    const { place } = this.#options;
-    const output: RtpEgressTransport = new RtpEgressTransport({
-      worker: place.worker,
-      tracks: this.#tracks,
-      router: () => this.#getRouter(),
-      countForwarded: place.countForwarded,
-      onClosed: () => this.#outputs.delete(output),
-    });
-    this.#outputs.add(output);
+    const { leg, tracks } = this.#least;
+    const output: RtpEgressTransport = new RtpEgressTransport({ leg, tracks, onClosed: () => this.#components.delete(output) });
+    this.#components.add(output);
     return output;
+  }
+
+  legs(): LegView[] {
+    return this.#legs.map(({ leg, tracks, dataTracks, peers }) => ({
+      worker: leg.workerIndex,
+      peers: peers.size,
+      forwardedTracks: leg.forwardedTracks,
+      pipedTracks: tracks.piped + dataTracks.piped,
+    }));
   }
 
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#audio.close();
-    // Closing the router first ends all media of peers in one message. A router that is still being created closes itself.
-    if (this.#opened) this.#options.place.worker.closeRouter(this.#opened);
-    for (const peer of [...this.#peers]) peer.close();
-    for (const input of [...this.#inputs]) input.close();
-    for (const output of [...this.#outputs]) output.close();
-    this.#options.place.release();
+    this.#speakers.close();
+    // Closing the routers first ends all media of peers in one message for each leg.
+    for (const { leg } of this.#legs) leg.close();
+    for (const { peers, tracks, dataTracks } of this.#legs) {
+      for (const peer of [...peers]) peer.close();
+      tracks.close();
+      dataTracks.close();
+    }
+    for (const component of [...this.#components]) component.close();
     this.#options.onClosed();
   }
 
-  /** Id of its router, also after it closed; undefined if there was none. */
-  get routerId(): string | undefined {
-    return this.#opened?.id;
-  }
-
-  /** The worker died. */
+  /** A worker died. */
   crash(reason: string): void {
     if (this.#closed) return;
     this.close();
     this.#options.onCrashed(reason);
   }
 
-  /** Created for the first peer whose data channels end at the node. */
-  #getDirect(): Promise<DirectMessages> {
-    this.#direct ??= this.#createDirect().catch((error: unknown) => {
-      this.#direct = undefined;
-      throw error;
-    });
-    return this.#direct;
+  /** The leg whose worker forwards the fewest tracks. */
+  get #least(): RoomLeg {
+    return this.#legs.reduce((best, each) => (loadOf(each) < loadOf(best) ? each : best));
   }
 
-  async #createDirect(): Promise<DirectMessages> {
-    const { worker } = this.#options.place;
-    const router = await this.#getRouter();
-    try {
-      const direct = await worker.call('create direct transport', router.createDirectTransport({ maxSendMessageSize: maxMessageBytes }));
-      return { direct, source: await worker.call('create message source', direct.produceData({ label: 'node' })) };
-    } catch (error) {
-      throw toWorkerError(error, mediaClosedError);
-    }
+  /** A new peer will receive the tracks of the room. If its worker would have too many then, the room gets another leg. */
+  #legForPeer(): RoomLeg {
+    const least = this.#least;
+    const most = this.#options.maxWorkerTracks();
+    if (most === undefined || loadOf(least) + this.#tracks.size < most) return least;
+    const used = this.#legs.map(({ leg }) => leg.workerIndex);
+    return this.#add((leg) => this.#options.another(leg, used, loadOf(least))) ?? least;
   }
 
-  #getRouter(): Promise<Router> {
-    if (this.#closed) return Promise.reject(mediaClosedError());
-    if (!this.#router) {
-      const router = this.#createRouter();
-      // Allows a retry by the next call.
-      router.catch(() => {
-        this.#router = undefined;
-      });
-      this.#router = router;
-    }
-    return this.#router;
+  #add(assign: (leg: AssignedLeg) => WorkerAssignment): RoomLeg;
+  #add(assign: (leg: AssignedLeg) => WorkerAssignment | undefined): RoomLeg | undefined;
+  #add(assign: (leg: AssignedLeg) => WorkerAssignment | undefined): RoomLeg | undefined {
+    const { log, videoCodec } = this.#options;
+    const place = assign({ routerId: () => leg.routerId });
+    if (!place) return undefined;
+    const leg: Leg = new Leg({ place, codecs: roomCodecs(videoCodec) });
+    const added = {
+      leg,
+      tracks: new LegTracks(leg, this.#tracks, { data: false }),
+      dataTracks: new LegTracks(leg, this.#dataTracks, { data: true }),
+      audio: new LegAudioObserver(leg, log, this.#speakers),
+      peers: new Set<MediaPeer>(),
+    };
+    this.#legs.push(added);
+    return added;
   }
+}
 
-  async #createRouter(): Promise<Router> {
-    const { place, videoCodec } = this.#options;
-    const router = await place.worker.createRouter(roomCodecs(videoCodec)).catch((error: unknown) => {
-      throw toWorkerError(error, mediaClosedError);
-    });
-    if (this.#closed) {
-      router.close();
-      throw mediaClosedError();
-    }
-    this.#opened = router;
-    return router;
-  }
+/** Tracks that its worker forwards. A peer that receives nothing yet counts as one that will. */
+function loadOf({ leg, peers }: RoomLeg): number {
+  return Math.max(leg.workerLoad, peers.size);
 }

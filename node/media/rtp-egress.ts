@@ -4,17 +4,16 @@ import { ServiceError } from '../../api/errors.ts';
 import type { EgressTrack, RtpAddress, RtpEgress } from '../rooms/interfaces.ts';
 import { clientCapabilities, isRtx } from './codecs.ts';
 import { InitialLayerLimiter, initialLayers } from './initial-layers.ts';
+import type { Leg } from './legs/leg.ts';
+import type { LegTracks } from './legs/room-tracks.ts';
+import { loopback } from './loopback.ts';
 import { closeAfterTimeout, mediaClosedError, toWorkerError, trackNotFoundError } from './media-error.ts';
-import { connectPlainTransport, loopback } from './plain-transport.ts';
+import { connectPlainTransport } from './plain-transport.ts';
 import { SingleFlight } from './single-flight.ts';
-import type { WorkerProcess } from './worker/worker-process.ts';
 
 export type RtpEgressTransportOptions = {
-  worker: WorkerProcess;
-  /** All published tracks of the room. */
-  tracks: ReadonlyMap<string, Producer>;
-  router: () => Promise<Router>;
-  countForwarded: (change: 1 | -1) => void;
+  leg: Leg;
+  tracks: LegTracks<Producer>;
   onClosed: () => void;
 };
 
@@ -31,8 +30,7 @@ export class RtpEgressTransport implements RtpEgress {
   async connect(to: RtpAddress): Promise<RtpAddress> {
     this.#assertOpen();
     if (this.#transport) throw new ServiceError('conflict', 'This egress is already connected');
-    const { worker, router } = this.#options;
-    const transport = await connectPlainTransport(worker, router, to, () => this.#assertOpen());
+    const transport = await connectPlainTransport(this.#options.leg, to, () => this.#assertOpen());
     this.#transport = transport;
     return { ip: loopback, port: transport.tuple.localPort };
   }
@@ -41,7 +39,7 @@ export class RtpEgressTransport implements RtpEgress {
     this.#assertOpen();
     const transport = this.#transport;
     if (!transport) throw new ServiceError('conflict', 'This egress is not connected');
-    const router = await this.#options.router();
+    const router = await this.#options.leg.router();
     const { kind, rtpParameters } = await this.#sent.getOrMake(trackId, () => this.#consume(transport, router, trackId));
     const [codec] = rtpParameters.codecs;
     const ssrc = rtpParameters.encodings?.[0]?.ssrc;
@@ -53,7 +51,7 @@ export class RtpEgressTransport implements RtpEgress {
     this.#assertOpen();
     const consumer = await this.#sent.get(trackId);
     if (!consumer) throw trackNotFoundError(trackId);
-    await this.#options.worker.call('resume', consumer.resume()).catch((error: unknown) => {
+    await this.#options.leg.worker.call('resume', consumer.resume()).catch((error: unknown) => {
       throw toWorkerError(error, () => trackNotFoundError(trackId));
     });
   }
@@ -71,19 +69,22 @@ export class RtpEgressTransport implements RtpEgress {
   }
 
   async #consume(transport: PlainTransport, router: Router, trackId: string): Promise<Consumer> {
-    const { worker, tracks, countForwarded } = this.#options;
+    const { leg, tracks } = this.#options;
+    const { worker } = leg;
     const rtpCapabilities = receiverOf(router);
+    const release = await tracks.hold(trackId);
     const producer = tracks.get(trackId);
-    if (!producer) throw trackNotFoundError(trackId);
-    const preferredLayers = initialLayers(producer);
+    const preferredLayers = producer && initialLayers(producer);
     const call = transport.consume({ producerId: trackId, rtpCapabilities, paused: true, ...(preferredLayers && { preferredLayers }) });
     const consumer = await worker.call('subscribe', call, closeAfterTimeout).catch((error: unknown) => {
+      release();
       throw transport.closed ? mediaClosedError() : toWorkerError(error, () => trackNotFoundError(trackId));
     });
     if (preferredLayers) new InitialLayerLimiter(consumer, (layers) => worker.call('set layers', consumer.setPreferredLayers(layers)));
-    countForwarded(1);
+    leg.countForwarded(1);
     consumer.observer.once('close', () => {
-      countForwarded(-1);
+      leg.countForwarded(-1);
+      release();
       this.#sent.ended(trackId, consumer);
     });
     // If the track ended meanwhile, the worker's notification arrived before there was a listener.

@@ -1,21 +1,21 @@
 // RTP ingress: receives media of a component as plain RTP over loopback.
-import type { PlainTransport, Producer, Router } from 'mediasoup/types';
+import type { PlainTransport, Producer } from 'mediasoup/types';
 import { ServiceError } from '../../api/errors.ts';
 import type { PublishedTrackStats } from '../../api/stats.ts';
 import type { RtpAddress, RtpIngress, WireObject } from '../rooms/interfaces.ts';
 import { describeTrack } from './codecs.ts';
+import type { Leg } from './legs/leg.ts';
+import type { LegTracks } from './legs/room-tracks.ts';
+import { loopback } from './loopback.ts';
 import { closeAfterTimeout, mediaClosedError, toClientError, toWorkerError, trackNotFoundError } from './media-error.ts';
 import { checkRtpParameters } from './parameters.ts';
-import { connectPlainTransport, loopback } from './plain-transport.ts';
+import { connectPlainTransport } from './plain-transport.ts';
 import { rawStats } from './raw-stats.ts';
 import { publishedTrackStats } from './stats.ts';
-import type { WorkerProcess } from './worker/worker-process.ts';
 
 export type RtpIngressTransportOptions = {
-  worker: WorkerProcess;
-  /** All published tracks of the room. */
-  tracks: Map<string, Producer>;
-  router: () => Promise<Router>;
+  leg: Leg;
+  tracks: LegTracks<Producer>;
   onClosed: () => void;
 };
 
@@ -32,8 +32,7 @@ export class RtpIngressTransport implements RtpIngress {
   async connect(from: RtpAddress): Promise<RtpAddress> {
     this.#assertOpen();
     if (this.#transport) throw new ServiceError('conflict', 'This ingress is already connected');
-    const { worker, router } = this.#options;
-    const transport = await connectPlainTransport(worker, router, from, () => this.#assertOpen());
+    const transport = await connectPlainTransport(this.#options.leg, from, () => this.#assertOpen());
     this.#transport = transport;
     return { ip: loopback, port: transport.tuple.localPort };
   }
@@ -42,24 +41,21 @@ export class RtpIngressTransport implements RtpIngress {
     this.#assertOpen();
     const transport = this.#transport;
     if (!transport) throw new ServiceError('conflict', 'This ingress is not connected');
-    const { worker, tracks } = this.#options;
-    const router = await this.#options.router();
+    const { leg, tracks } = this.#options;
+    const router = await leg.router();
     const extensions = new Set(router.rtpCapabilities.headerExtensions?.map(({ uri }) => uri));
     const checked = checkRtpParameters(rtpParameters as WireObject, kind, extensions);
     const call = transport.produce({ id: trackId, kind, rtpParameters: checked });
-    const producer = await worker.call('publish', call, closeAfterTimeout).catch((error: unknown) => {
+    const producer = await leg.worker.call('publish', call, closeAfterTimeout).catch((error: unknown) => {
       throw transport.closed ? mediaClosedError() : toClientError(error, 'rtpParameters were');
     });
     if (this.#closed) {
       producer.close();
       throw mediaClosedError();
     }
-    tracks.set(trackId, producer);
+    tracks.add(trackId, producer);
     this.#published.set(trackId, producer);
-    producer.observer.once('close', () => {
-      tracks.delete(trackId);
-      this.#published.delete(trackId);
-    });
+    producer.observer.once('close', () => this.#published.delete(trackId));
     return describeTrack(producer.rtpParameters);
   }
 
@@ -72,7 +68,7 @@ export class RtpIngressTransport implements RtpIngress {
     const producer = this.#published.get(trackId);
     if (!producer) throw trackNotFoundError(trackId);
     const call = paused ? producer.pause() : producer.resume();
-    await this.#options.worker.call(paused ? 'pause' : 'resume', call).catch((error: unknown) => {
+    await this.#options.leg.worker.call(paused ? 'pause' : 'resume', call).catch((error: unknown) => {
       throw toWorkerError(error, () => trackNotFoundError(trackId));
     });
   }
@@ -80,7 +76,7 @@ export class RtpIngressTransport implements RtpIngress {
   async trackStats(): Promise<PublishedTrackStats[]> {
     this.#assertOpen();
     const stats = [...this.#published.values()].map(async (producer) => {
-      const raw = await rawStats(this.#options.worker, producer);
+      const raw = await rawStats(this.#options.leg.worker, producer);
       return raw && publishedTrackStats(producer, raw);
     });
     return (await Promise.all(stats)).filter((each) => each !== undefined);

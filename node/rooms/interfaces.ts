@@ -4,7 +4,7 @@
 import type { CloseCodeName } from '../../api/close-codes.ts';
 import type { ComponentOptions, ComponentView } from '../../api/component/component.ts';
 import type { Metadata } from '../../api/json.ts';
-import type { VideoCodec } from '../../api/room.ts';
+import type { LegView, VideoCodec } from '../../api/room.ts';
 import type { AudioLevel, PeerEvent } from '../../api/socket/peer-events.ts';
 import type { PeerMediaStats, PublishedTrackStats } from '../../api/stats.ts';
 import type { Kind } from '../../api/track.ts';
@@ -48,6 +48,8 @@ export interface RoomMedia {
   openInput(): RtpIngress;
   /** For tracks that one component receives. Allocates nothing until it is connected. */
   openOutput(): RtpEgress;
+  /** The media workers that the room uses, the first one first. */
+  legs(): LegView[];
   /** Ends all media of the room. Idempotent. */
   close(): void;
 }

@@ -136,6 +136,7 @@ export class Room {
       config: this.#config,
       components: [...this.components.all()].map((component) => component.view()),
       peers: [...this.peers.all()].map((peer) => peer.view()),
+      legs: this.#media.legs(),
     };
   }
 

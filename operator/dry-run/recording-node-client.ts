@@ -72,6 +72,7 @@ export class RecordingNodeClient extends NodeClient {
       config: nodeRoomSchema.shape.config.parse(config),
       components: [],
       peers: [],
+      legs: [],
     };
     const node = isOnly ? pod : unknownYet;
     this.#rooms.set(this.#key(roomId), { room, where: ` on ${node}` });

@@ -69,6 +69,8 @@ export const nodeRoomSchema = readerOf<RoomView>()(
     config: z.object(mapNames<RoomFieldName, RoomConfigFields>(roomFieldNames, viewOf)),
     components: z.array(nodeComponentSchema).max(10_000),
     peers: z.array(nodePeerSchema).max(1_000_000),
+    /** A node that is older than legs does not return them. */
+    legs: z.array(z.unknown()).max(1_000).default([]),
   }),
 );
 export type NodeRoom = z.infer<typeof nodeRoomSchema>;

@@ -95,7 +95,7 @@ export function finishedStatus(status: RoomStatus, context: Context, why: Condit
   });
 }
 
-function withoutRoom({ node: _, address: _address, ...rest }: RoomStatus): RoomStatus {
+function withoutRoom({ node: _, address: _address, legs: _legs, ...rest }: RoomStatus): RoomStatus {
   const components = rest.components?.map((component) => ({ ...component, ready: false }));
   return { ...rest, ...(components && { components }), ...(rest.peers && { peers: { total: 0, connected: 0 } }) };
 }
@@ -118,12 +118,13 @@ export type Placement = {
 /** On a node. Ready if nothing is unmet. */
 export function placedStatus(status: RoomStatus, context: Context, placement: Placement): RoomStatus {
   const { cluster, room, components, peersSecretName, unmet, degradations } = placement;
-  const { peersSecretName: _secret, components: _components, ...rest } = status;
+  const { peersSecretName: _secret, components: _components, legs: _legs, ...rest } = status;
   const same = status.incarnation === room.incarnation;
   const node = placement.node ?? (same ? status.node : undefined);
   const address = placement.address ?? (same ? status.address : undefined);
   const connected = room.peers.filter((peer) => peer.status === 'connected').length;
   const counts = placement.countPeers || !same || !status.peers ? { total: room.peers.length, connected } : status.peers;
+  const legs = counts === status.peers ? status.legs : room.legs.length;
   const where = `Room ${room.id} is on ${node === undefined ? `MediaCluster ${cluster}` : `node ${node}`}`;
   // What a user must change is more relevant than what the operator waits for.
   const missing = unmet.find(({ reason }) => isStalling(reason)) ?? unmet[0];
@@ -143,6 +144,7 @@ export function placedStatus(status: RoomStatus, context: Context, placement: Pl
       ...(components.length > 0 && { components }),
       ...(peersSecretName !== undefined && { peersSecretName }),
       peers: counts,
+      ...(legs !== undefined && legs > 0 && { legs }),
     },
     context,
     {

@@ -10,6 +10,7 @@ import { dtlsParameters, engineFor, openRoom, opusParameters, videoParameters } 
 const engines: readonly (readonly [name: string, open: (t: TestContext) => Promise<MediaEngine>])[] = [
   ['FakeMedia', async () => new FakeMedia()],
   ['Engine on mediasoup', (t) => engineFor(t, { workers: 1 })],
+  ['Engine with a leg for each of two peers', (t) => engineFor(t, { workers: 2, maxWorkerTracks: () => 1 })],
 ];
 
 const code =

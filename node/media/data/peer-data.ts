@@ -1,5 +1,5 @@
 // Data channels of a peer: data tracks that it publishes and receives over SCTP (RFC 8831).
-import type { DataConsumer, DataProducer, DirectTransport, WebRtcTransport } from 'mediasoup/types';
+import type { DataConsumer, DataProducer, WebRtcTransport } from 'mediasoup/types';
 import { ServiceError } from '../../../api/errors.ts';
 import type {
   DataSubscription,
@@ -9,23 +9,20 @@ import type {
   PeerDataMedia,
   PublishDataOptions,
 } from '../../rooms/interfaces.ts';
+import type { Leg } from '../legs/leg.ts';
+import type { LegTracks } from '../legs/room-tracks.ts';
 import { closeAfterTimeout, mediaClosedError, toClientError, toWorkerError } from '../media-error.ts';
 import { checkSctpStreamParameters, invalidParameter } from '../parameters.ts';
 import type { PeerTransports } from '../peer-transports.ts';
 import { SingleFlight } from '../single-flight.ts';
 import { stripUndefined } from '../strip-undefined.ts';
-import type { WorkerProcess } from '../worker/worker-process.ts';
 import { NodeMessageChannels } from './message-channels.ts';
 
 export type PeerDataOptions = {
-  worker: WorkerProcess;
+  leg: Leg;
   transports: PeerTransports;
-  /** All published data tracks of the room. */
-  dataTracks: Map<string, DataProducer>;
-  /** Passes messages between the node and the media worker of the room. */
-  direct: () => Promise<DirectMessages>;
+  dataTracks: LegTracks<DataProducer>;
 };
-export type DirectMessages = { direct: DirectTransport; source: DataProducer };
 
 /** Maximum bytes of the label and of the protocol of a data channel; RFC 8832 allows 65535. */
 const maxLabelBytes = 1024;
@@ -47,7 +44,7 @@ export class PeerData implements PeerDataMedia {
 
   async publish({ transportId, dataTrackId, sctpStreamParameters, label, protocol }: PublishDataOptions): Promise<void> {
     this.#assertOpen();
-    const { worker, transports, dataTracks } = this.#options;
+    const { leg, transports, dataTracks } = this.#options;
     const transport = withSctp(transports.byId(transportId, 'send'));
     const checked = checkSctpStreamParameters(sctpStreamParameters);
     if (Buffer.byteLength(label) > maxLabelBytes) throw invalidParameter(`label must be at most ${maxLabelBytes} bytes`);
@@ -56,14 +53,11 @@ export class PeerData implements PeerDataMedia {
       throw new ServiceError('already_exists', `Data track ${dataTrackId} already exists`);
     await this.#published.getOrMake(dataTrackId, async () => {
       const call = transport.produceData({ id: dataTrackId, sctpStreamParameters: checked, label, protocol });
-      const dataProducer = await worker.call('publish data', call, closeAfterTimeout).catch((error: unknown) => {
+      const dataProducer = await leg.worker.call('publish data', call, closeAfterTimeout).catch((error: unknown) => {
         throw transport.closed ? mediaClosedError() : toClientError(error, 'sctpStreamParameters were');
       });
-      dataTracks.set(dataTrackId, dataProducer);
-      dataProducer.observer.once('close', () => {
-        dataTracks.delete(dataTrackId);
-        this.#published.ended(dataTrackId, dataProducer);
-      });
+      dataTracks.add(dataTrackId, dataProducer);
+      dataProducer.observer.once('close', () => this.#published.ended(dataTrackId, dataProducer));
       return dataProducer;
     });
   }
@@ -90,11 +84,11 @@ export class PeerData implements PeerDataMedia {
 
   async openMessageChannels(channels: readonly MessageChannel[], listener: MessageChannelListener): Promise<MessageChannels> {
     this.#assertOpen();
-    const { worker, transports } = this.#options;
+    const { leg, transports } = this.#options;
     const [send, recv] = [transports.get('send'), transports.get('recv')];
     if (!send || !recv) throw new ServiceError('not_found', 'The peer does not have both transports');
-    const options = { worker, send: withSctp(send), recv: withSctp(recv), channels, listener };
-    const messages = new NodeMessageChannels({ ...options, ...(await this.#options.direct()) });
+    const options = { worker: leg.worker, send: withSctp(send), recv: withSctp(recv), channels, listener };
+    const messages = new NodeMessageChannels({ ...options, ...(await leg.direct()) });
     this.#messages?.close();
     this.#messages = messages;
     await messages.open();
@@ -109,11 +103,17 @@ export class PeerData implements PeerDataMedia {
   }
 
   async #consume(transport: WebRtcTransport, dataTrackId: string): Promise<DataConsumer> {
+    const { leg, dataTracks } = this.#options;
+    const release = await dataTracks.hold(dataTrackId);
     const call = transport.consumeData({ dataProducerId: dataTrackId });
-    const consumer = await this.#options.worker.call('subscribe data', call, closeAfterTimeout).catch((error: unknown) => {
+    const consumer = await leg.worker.call('subscribe data', call, closeAfterTimeout).catch((error: unknown) => {
+      release();
       throw toWorkerError(error, () => noDataTrack(dataTrackId));
     });
-    consumer.observer.once('close', () => this.#received.ended(dataTrackId, consumer));
+    consumer.observer.once('close', () => {
+      release();
+      this.#received.ended(dataTrackId, consumer);
+    });
     return consumer;
   }
 
@@ -127,6 +127,6 @@ function withSctp(transport: WebRtcTransport): WebRtcTransport {
   return transport;
 }
 
-function noDataTrack(dataTrackId: string): ServiceError {
+export function noDataTrack(dataTrackId: string): ServiceError {
   return new ServiceError('track_not_found', `Data track ${dataTrackId} does not exist`);
 }

@@ -1,24 +1,23 @@
 // Fixed stream: one stream to a receiver, whose track changes without negotiation. Each change is another consumer, which continues the
 // stream with its first packet (patches 0050 to 0054 of the media worker).
-import type { Consumer, Producer, Router, RtpCapabilities, WebRtcTransport } from 'mediasoup/types';
+import type { Consumer, Producer, RtpCapabilities, WebRtcTransport } from 'mediasoup/types';
 import type { Log } from '../../common/log.ts';
 import { Timer } from '../../common/timer.ts';
 import type { FixedStream, FixedStreamOptions, Layers } from '../../rooms/interfaces.ts';
+import { canReceive } from '../codecs.ts';
 import { InitialLayerLimiter, initialLayers } from '../initial-layers.ts';
+import type { Leg } from '../legs/leg.ts';
+import type { LegTracks } from '../legs/room-tracks.ts';
 import { closeAfterTimeout } from '../media-error.ts';
 import { checkRtpCapabilities } from '../parameters.ts';
-import type { WorkerProcess } from '../worker/worker-process.ts';
 import { withReceiverNumbers } from './receiver-numbers.ts';
 import { whenConnected } from './when-connected.ts';
 
 export type FixedStreamContext = {
   log: Log;
-  worker: WorkerProcess;
-  /** All published tracks of the room. */
-  tracks: ReadonlyMap<string, Producer>;
-  router: Router;
+  leg: Leg;
+  tracks: LegTracks<Producer>;
   transport: WebRtcTransport;
-  countForwarded: (change: 1 | -1) => void;
 };
 
 /** Delay until a failed change is tried again, in milliseconds. The worker did not respond in time. */
@@ -47,8 +46,8 @@ export class ContinuedStream implements FixedStream {
   }
 
   supports(trackId: string): boolean {
-    const { router, tracks } = this.#context;
-    return tracks.has(trackId) && router.canConsume({ producerId: trackId, rtpCapabilities: this.#capabilities });
+    const producer = this.#context.tracks.get(trackId);
+    return producer !== undefined && canReceive(producer, this.#capabilities);
   }
 
   show(trackId: string | undefined): void {
@@ -99,19 +98,21 @@ export class ContinuedStream implements FixedStream {
   }
 
   async #start(consumer: Consumer): Promise<void> {
-    const { transport, worker } = this.#context;
+    const { transport, leg } = this.#context;
     if (consumer.closed) return;
     if (this.#sending && !this.#sending.closed) this.#next = consumer;
     else this.#sending = consumer;
     this.#watchFirstPacket(consumer);
-    await whenConnected(transport, consumer, () => worker.call('resume', consumer.resume())).catch((error: unknown) => {
+    await whenConnected(transport, consumer, () => leg.worker.call('resume', consumer.resume())).catch((error: unknown) => {
       consumer.close();
       throw error;
     });
   }
 
   async #consume(trackId: string): Promise<Consumer> {
-    const { worker, transport, tracks, countForwarded } = this.#context;
+    const { leg, transport, tracks } = this.#context;
+    const { worker } = leg;
+    const release = await tracks.hold(trackId);
     const producer = tracks.get(trackId);
     const preferredLayers = producer && initialLayers(producer);
     const call = transport.consume({
@@ -121,10 +122,14 @@ export class ContinuedStream implements FixedStream {
       paused: true,
       ...(preferredLayers && { preferredLayers }),
     });
-    const consumer = await worker.call('subscribe', call, closeAfterTimeout);
-    countForwarded(1);
+    const consumer = await worker.call('subscribe', call, closeAfterTimeout).catch((error: unknown) => {
+      release();
+      throw error;
+    });
+    leg.countForwarded(1);
     consumer.observer.once('close', () => {
-      countForwarded(-1);
+      leg.countForwarded(-1);
+      release();
       // It may have taken the stream over: then the one before it no longer sends.
       if (this.#next === consumer) this.#sending?.close();
     });
@@ -137,7 +142,7 @@ export class ContinuedStream implements FixedStream {
 
   /** The worker reports a key frame, or a packet of audio. The predecessor is not needed after it. */
   #watchFirstPacket(consumer: Consumer): void {
-    const { worker } = this.#context;
+    const { worker } = this.#context.leg;
     const report = (types: ('keyframe' | 'rtp')[]) => {
       // Fails only if the track or the worker has ended, which is reported elsewhere.
       worker.call('trace', consumer.enableTraceEvent(types)).catch(() => {});

@@ -6,7 +6,7 @@ import type { ReloadableConfigView } from '../../config/reloadable-config.ts';
 import { addressesWithTurn, turnRelayAddress } from '../../config/turn.ts';
 import type { WebrtcConfig } from '../../config/webrtc.ts';
 import type { EventFeed } from '../../rooms/event-feed.ts';
-import { workerProcessReadings, workerReadings } from './worker-metrics.ts';
+import { legReadings, workerProcessReadings, workerReadings } from './worker-metrics.ts';
 import { type MediaWorkerPool, startMediaWorkerPool } from './worker-pool.ts';
 
 export type MediaContext = Pick<FeatureContext, 'log' | 'metrics' | 'closers'> & {
@@ -27,11 +27,13 @@ export async function startMedia({ webrtc, hot, announced, members, log, metrics
     workers,
     sending,
     maxIncomingBitrate: () => hot.current.webrtc.maxIncomingBitrate ?? undefined,
+    maxWorkerTracks: () => hot.current.webrtc.maxWorkerTracks ?? undefined,
     relayIp: turnRelayAddress(turn),
     elsewhere: () => members.accepting,
   });
   closers.add('media', () => media.close());
   metrics.collect(nodeMetrics.workers, () => workerReadings(media.workers()));
+  metrics.collect(nodeMetrics.legs, () => legReadings(media.legs()));
   metrics.collectSlow(nodeMetrics.workerProcesses, () => workerProcessReadings(media.workers()));
   metrics.collectSlow(nodeMetrics.mediaTraffic, () => media.traffic());
   return media;

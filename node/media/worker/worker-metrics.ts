@@ -1,5 +1,6 @@
 // Worker metrics: load, restarts and processes of the media workers.
 import type { nodeMetrics, Readings } from '../../../api/metrics.ts';
+import type { LegView } from '../../../api/room.ts';
 import { processUsage } from '../../common/process-usage.ts';
 import type { SlotView } from './worker-slot.ts';
 
@@ -14,6 +15,16 @@ export function workerReadings(workers: readonly SlotView[]): Readings<typeof no
     workerForwardedTracks: byWorker(({ forwardedTracks }) => forwardedTracks),
     restarts: byWorker(({ restarts }) => restarts),
     hangs: byWorker(({ hangs }) => hangs),
+  };
+}
+
+/** `legs`: of all rooms, a list for each. */
+export function legReadings(legs: readonly (readonly LegView[])[]): Readings<typeof nodeMetrics.legs> {
+  const all = legs.flat();
+  return {
+    legs: all.length,
+    roomsWithLegs: legs.filter(({ length }) => length > 1).length,
+    pipedTracks: all.reduce((sum, { pipedTracks }) => sum + pipedTracks, 0),
   };
 }
 

@@ -1,6 +1,7 @@
 // Media worker pool: one worker per core, with rooms distributed over them.
 import { workerBin as mediasoupWorkerBin, setLogEventListeners } from 'mediasoup';
 import { ServiceError } from '../../../api/errors.ts';
+import type { LegView } from '../../../api/room.ts';
 import type { Log } from '../../common/log.ts';
 import type { MediaEngine, RoomMedia, RoomMediaOptions } from '../../rooms/interfaces.ts';
 import { clientAddresses } from '../addresses.ts';
@@ -12,7 +13,7 @@ import { recordLastPacket } from './last-words.ts';
 import { maxExtraWorkers, Quarantine } from './quarantine.ts';
 import { tellSmallBuffers } from './socket-buffers.ts';
 import { Suspects } from './suspects.ts';
-import { isPortInUse, workerFor } from './worker-load.ts';
+import { isPortInUse, leastLoaded, workerFor } from './worker-load.ts';
 import { missingPatches } from './worker-patches.ts';
 import type { WorkerSending } from './worker-process.ts';
 import { type SlotView, WorkerSlot } from './worker-slot.ts';
@@ -29,6 +30,8 @@ export type MediaWorkerPoolOptions = {
   workers: number;
   /** Maximum bit/s that a peer may send; read for every transport. */
   maxIncomingBitrate: () => number | undefined;
+  /** Forwarded tracks of a worker from which new peers of a room get another leg; read for every peer. Omitted: a room has one leg. */
+  maxWorkerTracks?: () => number | undefined;
   /** Source address of the TURN server of this node, as media sees it. Undefined if there is none, or if it is not distinguishable. */
   relayIp?: string | undefined;
   /** Undefined: both. */
@@ -101,7 +104,7 @@ export class MediaWorkerPool implements MediaEngine {
   openRoom(options: RoomMediaOptions): RoomMedia {
     const { roomId } = options;
     const slot = this.#slotFor(roomId);
-    const { log, listenIp, announced, maxIncomingBitrate, relayIp } = this.#options;
+    const { log, listenIp, announced, maxIncomingBitrate, maxWorkerTracks, relayIp } = this.#options;
     const crash = (reason: string) => {
       room.crash(reason);
       this.#parts.suspects.note(roomId, reason);
@@ -110,7 +113,9 @@ export class MediaWorkerPool implements MediaEngine {
     const room: MediaRoom = new MediaRoom({
       ...options,
       log: log.child({ room: roomId }),
-      place: slot.take({ roomId, routerId: () => room.routerId, crash }),
+      place: (leg) => slot.take({ roomId, crash, ...leg }),
+      another: (leg, used, maxTracks) => this.#otherSlotFor(roomId, used, maxTracks)?.take({ roomId, crash, ...leg }),
+      maxWorkerTracks: maxWorkerTracks ?? (() => undefined),
       addresses: () => clientAddresses(listenIp, announced()),
       maxIncomingBitrate,
       relayIp,
@@ -149,6 +154,18 @@ export class MediaWorkerPool implements MediaEngine {
     throw new ServiceError('unavailable', message, { retryAfter: 1 });
   }
 
+  /** A worker for another leg of a room: regular, not used by it yet, and without rooms whose worker died. */
+  #otherSlotFor(roomId: string, used: readonly number[], maxTracks: number): WorkerSlot | undefined {
+    const { slots, suspects } = this.#parts;
+    if (this.#closed || suspects.has(roomId)) return undefined;
+    return leastLoaded(
+      slots.filter(({ isRunning, index, forwardedTracks, roomIds }) => {
+        const suitable = isRunning && !used.includes(index) && forwardedTracks <= maxTracks;
+        return suitable && !(suspects.view().count > 0 && roomIds.some((each) => suspects.has(each)));
+      }),
+    );
+  }
+
   /** `forwardedTracks`: active subscriptions on all workers. */
   load(): { forwardedTracks: number } {
     return { forwardedTracks: this.#slots.reduce((sum, slot) => sum + slot.forwardedTracks, 0) };
@@ -157,6 +174,11 @@ export class MediaWorkerPool implements MediaEngine {
   /** One entry per core, followed by the quarantine workers; for health and metrics. */
   workers(): SlotView[] {
     return this.#slots.map((slot) => slot.view());
+  }
+
+  /** The legs of each room. */
+  legs(): LegView[][] {
+    return [...this.#rooms].map((room) => room.legs());
   }
 
   /** Bytes over WebRTC since the start, as counted by the workers. Never rejects; takes at most 2 s. */

@@ -41,7 +41,11 @@ export type SlotRoom = {
 
 /** A room's access to its worker. */
 export type WorkerAssignment = {
+  /** Index of the worker, as in metrics. */
+  index: number;
   worker: WorkerProcess;
+  /** Tracks that the worker forwards for all rooms. */
+  forwardedTracks: () => number;
   /** Counts tracks that the worker forwards for the room. */
   countForwarded: (change: 1 | -1) => void;
   /** Releases the assignment. Idempotent. */
@@ -55,6 +59,7 @@ export class WorkerSlot {
   /** Rooms on the current worker. */
   readonly #rooms = new Set<SlotRoom>();
   readonly extra: boolean;
+  readonly index: number;
   #forwarded = 0;
   #restarts = 0;
   #hangs = 0;
@@ -69,6 +74,7 @@ export class WorkerSlot {
   constructor(options: SlotOptions) {
     this.#options = options;
     this.extra = options.extra === true;
+    this.index = options.index;
     this.#log = options.log.child({ worker: options.index });
   }
 
@@ -150,7 +156,9 @@ export class WorkerSlot {
     this.#rooms.add(room);
     const isHere = () => this.#worker === worker;
     return {
+      index: this.index,
       worker,
+      forwardedTracks: () => this.#forwarded,
       countForwarded: (change) => {
         if (isHere()) this.#forwarded += change;
       },

@@ -53,6 +53,7 @@ class FakeRoomMedia implements RoomMedia {
   readonly dataProducers = new Map<string, PublishDataOptions>();
   readonly options: RoomMediaOptions;
   readonly #closed: () => void;
+  readonly legs = () => [{ worker: 0, peers: this.peers.size, forwardedTracks: 0, pipedTracks: 0 }];
 
   constructor(options: RoomMediaOptions, closed: () => void) {
     this.options = options;

@@ -99,7 +99,7 @@ export const richSpec = {
     timeouts: { peerResumeWindow: 5, accessTokenMaxTtl: 3_600, rawRecordingTtl: null },
     roomDefaults: { peerDisconnectedTimeout: null, peerlessPurgeTimeout: 600 },
     s3: { bucket: 'recordings', region: 'eu-1', endpoint: 'https://s3.example', pathPrefix: 'rooms/' },
-    webrtc: { maxIncomingBitrate: 2_500_000 },
+    webrtc: { maxIncomingBitrate: 2_500_000, maxWorkerTracks: 300 },
     avMaxCpu: 1.5,
   },
   secrets: { accessKeys: { name: 'access-keys' }, s3: { name: 'bucket-keys' }, webhooks: { name: 'hook-keys' } },

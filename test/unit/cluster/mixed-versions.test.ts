@@ -22,7 +22,7 @@ const config = {
   peerlessPurgeTimeout: null,
   peerDisconnectedTimeout: null,
 };
-const room: RoomView = { id: 'r', incarnation: 'i', externalId: null, config, components: [], peers: [] };
+const room: RoomView = { id: 'r', incarnation: 'i', externalId: null, config, components: [], peers: [], legs: [] };
 const permissions = { publish: ['audio' as const], subscribe: true, data: false };
 const oldPeer = {
   id: 'p',

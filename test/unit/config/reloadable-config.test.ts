@@ -102,7 +102,7 @@ limits: {maxRooms: 1, maxPeersPerRoom: 2, maxTracksPerPeer: 3, rateLimitApi: 4, 
 timeouts: {peerResumeWindow: 7, rawRecordingTtl: 8, accessTokenMaxTtl: 600}
 roomDefaults: {peerDisconnectedTimeout: null, peerlessPurgeTimeout: 9}
 s3: {bucket: bbb, region: eu-1, endpoint: 'https://s3.example', accessKeyId: i, secretAccessKey: s, pathPrefix: p/q}
-webrtc: {maxIncomingBitrate: 10}
+webrtc: {maxIncomingBitrate: 10, maxWorkerTracks: 300}
 avMaxCpu: 0.25
 `,
       ),
@@ -133,7 +133,7 @@ avMaxCpu: 0.25
       timeouts: { peerResumeWindow: 7000, rawRecordingTtl: 8000, accessTokenMaxTtl: 600_000 },
       roomDefaults: { peerDisconnectedTimeout: null, peerlessPurgeTimeout: 9 },
       s3: { bucket: 'bbb', region: 'eu-1', endpoint: 'https://s3.example', accessKeyId: 'i', secretAccessKey: 's', pathPrefix: 'p/q' },
-      webrtc: { maxIncomingBitrate: 10 },
+      webrtc: { maxIncomingBitrate: 10, maxWorkerTracks: 300 },
       avMaxCpu: 0.25,
     });
   });

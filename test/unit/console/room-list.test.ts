@@ -30,7 +30,16 @@ const player: Component = { id: 'c', type: 'file', externalId: null, properties:
 
 function room(id: string, peers: Partial<Peer>[] = [], more: Partial<Room> = {}): Room {
   const whole = peers.map((peer, index) => ({ ...plain, id: `p${index}`, ...peer }));
-  return { id, incarnation: `01-${id}`, externalId: null, config: { roomId: id, ...config }, peers: whole, components: [], ...more };
+  return {
+    id,
+    incarnation: `01-${id}`,
+    externalId: null,
+    config: { roomId: id, ...config },
+    peers: whole,
+    components: [],
+    legs: [],
+    ...more,
+  };
 }
 
 const event = (type: EventType, roomId: string, more: Partial<RoomEvent> = {}): RoomEvent => ({

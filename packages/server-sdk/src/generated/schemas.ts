@@ -674,6 +674,8 @@ export type Room = {
   config: RoomConfig;
   components: Component[];
   peers: Peer[];
+  /** The media workers of the room, the first one first. */
+  legs: RoomLeg[];
 };
 
 /** Effective configuration of a room; null if unset. */
@@ -722,6 +724,18 @@ export type RoomEvent = {
   attributes?: Record<string, string>;
   /** `node_lost`: the room was lost with its node. The event has the id `<incarnation>-lost` on every node, and the `PeerDisconnected` events before it `<incarnation>-lost-<peerId>`. */
   reason?: string;
+};
+
+/** What a room has on one media worker. */
+export type RoomLeg = {
+  /** Index of the media worker, as in metrics. */
+  worker: number;
+  /** Peers whose media it forwards. */
+  peers: number;
+  /** Tracks that it forwards for the room: one per track and receiver. */
+  forwardedTracks: number;
+  /** Tracks that it gets from other legs of the room. */
+  pipedTracks: number;
 };
 
 /** Options of a new room. Timeouts are in seconds; 0 or null means never; omitted options get the default of the node. */

@@ -78,6 +78,7 @@ export function nodeRoom(room: Partial<NodeRoom> = {}): NodeRoom {
     },
     components: [],
     peers: [],
+    legs: [],
     ...room,
   };
 }

@@ -1,6 +1,6 @@
 // Participants tab: the peers of the room with quality, tracks and moderation.
 import { useState } from 'react';
-import type { Peer } from '../../../../server-sdk/src/generated/schemas.ts';
+import type { Peer, RoomLeg } from '../../../../server-sdk/src/generated/schemas.ts';
 import { Alert, EmptyState } from '../../components/page-title.tsx';
 import { useStats } from '../stats/use-stats.ts';
 import type { LiveRoom } from '../use-room.ts';
@@ -27,6 +27,7 @@ export function PeersTab({ live }: { live: LiveRoom }) {
   return (
     <>
       <AdmissionChoice live={live} />
+      <Legs legs={live.room?.legs ?? []} />
       <WaitingList peers={waiting} live={live} />
       {stats.problem && <Alert tone="warning">{stats.problem}</Alert>}
       {peers.length >= many && (
@@ -57,6 +58,17 @@ export function PeersTab({ live }: { live: LiveRoom }) {
         </button>
       )}
     </>
+  );
+}
+
+/** Most rooms have one leg. */
+function Legs({ legs }: { legs: readonly RoomLeg[] }) {
+  if (legs.length < 2) return null;
+  const counts = legs.map(({ worker, peers }) => `worker ${worker}: ${peers}`).join(', ');
+  return (
+    <p className="hint" data-testid="legs">
+      On {legs.length} media workers. Participants by {counts}.
+    </p>
   );
 }
 

@@ -1,0 +1,176 @@
+// Tracks of a room over its legs: each is at the leg of its publisher, and piped to another leg while somebody receives it there.
+import type { DataProducer, Producer } from 'mediasoup/types';
+import { Timer } from '../../common/timer.ts';
+import type { Leg } from './leg.ts';
+import { Pipe, type PipedTrack } from './pipe.ts';
+
+/** Time in milliseconds that a track stays piped after its last receiver, so that one who returns costs nothing. */
+const lingerMs = 2_000;
+
+type Source = Producer | DataProducer;
+type Home<Made extends Source> = { made: Made; leg: Leg };
+/** The events of both kinds of tracks have no common type. */
+type Closing = { once(event: 'close', listener: () => void): unknown };
+
+/** All published tracks, or data tracks, of a room. `gone`: the error for an unknown track. */
+export class RoomTracks<Made extends Source> {
+  readonly #homes = new Map<string, Home<Made>>();
+  readonly #gone: (trackId: string) => Error;
+
+  constructor(gone: (trackId: string) => Error) {
+    this.#gone = gone;
+  }
+
+  get size(): number {
+    return this.#homes.size;
+  }
+
+  get(trackId: string): Home<Made> | undefined {
+    return this.#homes.get(trackId);
+  }
+
+  /** @throws Error if there is no such track */
+  find(trackId: string): Home<Made> {
+    const home = this.#homes.get(trackId);
+    if (!home) throw this.#gone(trackId);
+    return home;
+  }
+
+  add(trackId: string, home: Home<Made>): void {
+    this.#homes.set(trackId, home);
+    const observer: Closing = home.made.observer;
+    observer.once('close', () => this.#homes.delete(trackId));
+  }
+}
+
+/** The tracks of a room for those who publish and receive at one leg. */
+export class LegTracks<Made extends Source> {
+  readonly #leg: Leg;
+  readonly #room: RoomTracks<Made>;
+  readonly #data: boolean;
+  readonly #pipes = new Map<Leg, Promise<Pipe>>();
+  readonly #held = new Map<string, HeldTrack>();
+
+  /** `data`: they are data tracks. */
+  constructor(leg: Leg, room: RoomTracks<Made>, { data }: { data: boolean }) {
+    this.#leg = leg;
+    this.#room = room;
+    this.#data = data;
+  }
+
+  has(trackId: string): boolean {
+    return this.#room.get(trackId) !== undefined;
+  }
+
+  /** The track at the leg of its publisher. */
+  get(trackId: string): Made | undefined {
+    return this.#room.get(trackId)?.made;
+  }
+
+  /** Number of tracks that other legs send to this one. */
+  get piped(): number {
+    return this.#held.size;
+  }
+
+  /** Adds a track that was published at this leg; it is removed when it closes. */
+  add(trackId: string, made: Made): void {
+    this.#room.add(trackId, { made, leg: this.#leg });
+  }
+
+  /**
+   * Makes a track available to a receiver at this leg until the returned function is called.
+   * @throws ServiceError `track_not_found`, `unavailable`
+   */
+  async hold(trackId: string): Promise<() => void> {
+    const { made, leg } = this.#room.find(trackId);
+    if (leg === this.#leg) return () => {};
+    let held = this.#held.get(trackId);
+    if (!held) {
+      held = new HeldTrack(leg, this.#pipe(leg, made), () => this.#ended(trackId, leg));
+      this.#held.set(trackId, held);
+    }
+    return held.hold();
+  }
+
+  close(): void {
+    for (const held of [...this.#held.values()]) held.close();
+  }
+
+  async #pipe(from: Leg, made: Made): Promise<PipedTrack> {
+    const pipe = await this.#pipeFrom(from);
+    return pipe.send(made);
+  }
+
+  #pipeFrom(from: Leg): Promise<Pipe> {
+    const known = this.#pipes.get(from);
+    if (known) return known;
+    const opening = Pipe.open(from, this.#leg, { sctp: this.#data });
+    const forget = () => {
+      if (this.#pipes.get(from) === opening) this.#pipes.delete(from);
+    };
+    this.#pipes.set(from, opening);
+    opening.then((pipe) => pipe.onClosed(forget), forget);
+    return opening;
+  }
+
+  /** A pipe ends with its last track. */
+  #ended(trackId: string, from: Leg): void {
+    this.#held.delete(trackId);
+    if ([...this.#held.values()].some((held) => held.from === from)) return;
+    const pipe = this.#pipes.get(from);
+    this.#pipes.delete(from);
+    pipe?.then((open) => open.close()).catch(() => {});
+  }
+}
+
+/** A track of another leg, piped until its last receiver has been gone for a while. */
+class HeldTrack {
+  readonly from: Leg;
+  readonly #made: Promise<PipedTrack>;
+  readonly #onEnded: () => void;
+  #piped: PipedTrack | undefined;
+  #holders = 0;
+  #linger: Timer | undefined;
+  #ended = false;
+
+  constructor(from: Leg, made: Promise<PipedTrack>, onEnded: () => void) {
+    this.from = from;
+    this.#made = made;
+    this.#onEnded = onEnded;
+    made.then(
+      (piped) => {
+        this.#piped = piped;
+        if (this.#ended) piped.close();
+        else piped.onClosed(() => this.close());
+      },
+      () => this.close(),
+    );
+  }
+
+  async hold(): Promise<() => void> {
+    this.#holders += 1;
+    this.#linger?.stop();
+    try {
+      await this.#made;
+    } catch (error) {
+      this.#holders -= 1;
+      throw error;
+    }
+    let held = true;
+    return () => {
+      if (!held) return;
+      held = false;
+      this.#holders -= 1;
+      if (this.#holders === 0 && !this.#ended) this.#linger = new Timer(lingerMs, () => this.close());
+    };
+  }
+
+  /** Idempotent. */
+  close(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#linger?.stop();
+    this.#piped?.close();
+    this.#onEnded();
+  }
+}
