@@ -7,7 +7,7 @@ import { ServiceError } from '../../api/errors.ts';
 import { isRtcp, parseRtp, parseSenderReports, pictureLossIndication } from '../../node/components/rtp/rtp-reader.ts';
 import { rtpPacket, senderReport } from '../../node/components/rtp/rtp-writer.ts';
 import type { MediaEngine, RoomMedia, RtpIngress, WireObject } from '../../node/rooms/interfaces.ts';
-import { eventually } from '../kit/eventually.ts';
+import { emits, eventually } from '../kit/eventually.ts';
 import { FakeMedia } from '../kit/fakes/fake-media.ts';
 import { opusPacket } from '../kit/media/ogg-file.ts';
 import { engineFor, openRoom } from './kit.ts';
@@ -162,6 +162,54 @@ function layeredVp8({ videoFrame, layer, sync, key }: { videoFrame: number; laye
   const descriptor = [0x90, 0xe0, 0x80 | (videoFrame >> 8), videoFrame & 0xff, videoFrame >> 2, (layer << 6) | (sync ? 0x20 : 0)];
   return Buffer.from([...descriptor, key ? 0x10 : 0x11, 2, 0, 0x9d, 0x01, 0x2a, 0x40, 0, 0xb4, 0]);
 }
+
+test('a key frame is requested until it arrives, its track is paused or its receiver leaves', async (t) => {
+  const room = openRoom(await engineFor(t));
+  const [from, to] = [await udp(t), await udp(t)];
+  const [input, output] = [room.openInput(), room.openOutput()];
+  const { ip, port } = await input.connect(from.address);
+  const feedback = await output.connect(to.address);
+  const names = ['answered', 'left', 'paused', 'ignored', 'repeated'] as const;
+  type Name = (typeof names)[number];
+  const sent = new Map<Name, number>();
+  for (const [index, trackId] of names.entries()) {
+    await input.publish({ trackId, kind: 'video', rtpParameters: { ...vp8, encodings: [{ ssrc: index + 1 }] } });
+    sent.set(trackId, (await output.subscribe(trackId)).ssrc);
+    await output.resume(trackId);
+  }
+  const send = (name: Name, sequence: number, frame: Buffer) => {
+    const header = { payloadType: 96, sequence, timestamp: sequence * 3000, ssrc: names.indexOf(name) + 1, marker: true };
+    from.socket.send(rtpPacket(header, frame), port, ip);
+  };
+  /** Tracks of the requests, in the order of their arrival. */
+  const requests = () => from.received.filter(isPictureLoss).map((packet) => names[packet.readUInt32BE(8) - 1]);
+  const countOf = (name: Name, all = requests()) => all.filter((each) => each === name).length;
+  const wakes = emits(from.socket, 'message');
+
+  for (const name of names) send(name, 1, Buffer.from([0x10, 1, 2, 3, 4]));
+  await eventually('first requests', () => names.every((name) => countOf(name) >= 1), { wakes });
+  output.unsubscribe('left');
+  await input.setPaused('paused', true);
+  await eventually('third requests', () => countOf('answered') === 3 && countOf('repeated') === 3, { wakes });
+  const keyFrame = Buffer.from([0x10, 0x10, 2, 0, 0x9d, 0x01, 0x2a, 0x40, 0, 0xb4, 0]);
+  send('answered', 2, keyFrame);
+  to.socket.send(pictureLossIndication(1, sent.get('repeated') ?? 0), feedback.port, feedback.ip);
+  await eventually('the key frame', () => to.received.some((packet) => parseRtp(packet)?.ssrc === sent.get('answered')));
+
+  // The requests of a worker are sent in the order of their times, so all others that were due before this one have arrived.
+  await eventually('a fourth request', () => countOf('ignored') === 4, { wakes });
+  const before = requests().slice(0, requests().lastIndexOf('ignored'));
+  assert.deepEqual(
+    (['answered', 'left', 'paused'] as const).map((name) => countOf(name, before)),
+    [3, 2, 2],
+    'once more after a second, then only while the key frame is needed',
+  );
+  assert.ok(countOf('repeated', before) >= 4, 'a receiver that requests it again does not wait for the long pause to end');
+  assert.deepEqual(
+    to.received.filter((packet) => !isRtcp(packet)).map((packet) => parseRtp(packet)?.payload),
+    [keyFrame],
+  );
+});
 
 test('VP8 with three temporal layers starts with the requested key frame, then has all layers', async (t) => {
   const room = openRoom(await engineFor(t));
