@@ -14,6 +14,9 @@ export const nodeModules = join(root, 'node_modules');
 export const imageArchivesVariable = 'MEDIAROOMS_E2E_IMAGES';
 export const timingsVariable = 'MEDIAROOMS_E2E_TIMINGS';
 
+/** Variable of the file with compiled validators of responses, for test files and the nodes that they start. */
+export const answerValidatorsVariable = 'MEDIAROOMS_ANSWER_VALIDATORS';
+
 /** Variables that a test command passes to the process of a test file (test-file-timeout.mjs): its path, and its timeout in ms. */
 export const testFileVariable = 'MEDIAROOMS_TEST_FILE';
 export const timeoutVariable = 'MEDIAROOMS_TEST_FILE_DEADLINE';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { apiClient } from '../kit/answers/api-client.ts';
-import { testedDocument } from '../kit/answers/openapi.ts';
+import { testedDocument } from '../kit/answers/documented-answers.ts';
 import { eventually } from '../kit/eventually.ts';
 import { enterRoom, watchEvents } from '../kit/network/room-sockets.ts';
 import { startNodePair } from '../kit/processes/node-pair.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { apiClient } from '../kit/answers/api-client.ts';
-import { testedDocument } from '../kit/answers/openapi.ts';
+import { testedDocument } from '../kit/answers/documented-answers.ts';
 import { startNode } from '../kit/processes/start-node.ts';
 
 test('a room with a peer is created and ended over REST, and the node serves the document used by the tests', async (context) => {

@@ -11,6 +11,7 @@ import { ensurePackages } from '../packages.mjs';
 import { childEnvironment, root } from '../paths.mjs';
 import { fail, SetupError, seconds } from '../steps.mjs';
 import { ensureWorker, findWorker } from '../worker/worker.mjs';
+import { ensureAnswerValidators } from './answer-validators.mjs';
 import { withBatches } from './batches.mjs';
 import { changedSince, planFor, takeRevision } from './changed.mjs';
 import { checkNames, runCheck } from './check.mjs';
@@ -41,10 +42,10 @@ try {
     );
   }
   if (revision !== undefined) plan = await narrow(revision);
-  const programs = await setUp();
+  const { programs, variables } = await setUp();
   const checks = filters.length > 0 || !chosen.some((layer) => layer.name === 'house') ? [] : await runChecks();
   const jobs = withBatches(jobsOf(plan)).map((job) => ({ ...job, programs: programs.get(job.layer.name) }));
-  const outcome = await runTestFiles(jobs, childEnvironment(findWorker()));
+  const outcome = await runTestFiles(jobs, { ...childEnvironment(findWorker()), ...variables });
   conclude(outcome, [...checks, ...plan.map(({ layer }) => row(layer, outcome))]);
 } catch (error) {
   fail(error);
@@ -60,7 +61,10 @@ async function narrow(revision) {
   return narrowed.plan;
 }
 
-/** @returns {Promise<Map<string, Promise<unknown>>>} programs by layer: pending while they are built, so that other layers can start */
+/**
+ * @returns {Promise<{ programs: Map<string, Promise<unknown>>, variables: NodeJS.ProcessEnv }>} programs: by layer, pending while they are
+ *   built, so that other layers can start; variables: of the test files
+ */
 async function setUp() {
   await ensureDependencies();
   const filled = plan.filter(({ files }) => files.length > 0);
@@ -70,6 +74,7 @@ async function setUp() {
   if (needed.some((layer) => layer.builds)) await ensureBuilds();
   if (needed.some((layer) => layer.operator)) await ensureOperator();
   if (needed.some((layer) => layer.runtimes)) await ensureRuntimes();
+  const variables = needed.some((layer) => layer.worker) ? await ensureAnswerValidators() : {};
   /** @type {Map<string, Promise<unknown>>} */
   const coming = new Map();
   /** @type {Promise<unknown>} */
@@ -83,7 +88,7 @@ async function setUp() {
   }
   // The promises in the map report the error.
   last.catch(() => {});
-  return coming;
+  return { programs: coming, variables };
 }
 
 /** @returns {Promise<Row[]>} lint and types, each counted as one check */

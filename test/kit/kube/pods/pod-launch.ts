@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { variables } from '../../../../api/settings/variables.ts';
 import { operatorProgram } from '../../../../tools/operator-bundle.mjs';
+import { answerValidatorsVariable } from '../../../../tools/paths.mjs';
 import { workerBin } from '../../processes/worker-bin.ts';
 import { Child } from '../child.ts';
 import { writeKubeconfig } from '../kubeconfig.ts';
@@ -47,13 +48,14 @@ function processEnvironment({ container, pod, place, env, paths }: Launch): Reco
     name,
     /_IP$/.test(name) ? ownAddress(value, place.podIP) : paths.rewrite(value),
   ]);
-  const { PATH = '', NODE_COMPILE_CACHE } = process.env;
+  const { PATH = '', NODE_COMPILE_CACHE, [answerValidatorsVariable]: validators } = process.env;
   return {
     ...Object.fromEntries(mapped),
     PATH,
     MEDIASOUP_WORKER_BIN: workerBin,
-    // Without the cache, compiling the programs would dominate the time of a test run.
+    // Without the caches, compiling programs and schemas would dominate the time of a test run.
     ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }),
+    ...(validators && { [answerValidatorsVariable]: validators }),
   };
 }
 
