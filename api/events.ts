@@ -72,7 +72,7 @@ export const events = {
   ]),
   ComponentCrashed: event('A component was removed because it failed; `reason` gives the cause.', ['componentId', 'reason']),
   ComponentTrackDropped: event(
-    'A component continues without a track of the room, because it cannot process the track or is out of capacity. `track` is the track, `reason` the cause.',
+    'A component continues without a track of the room, because it cannot process the track, the track is end-to-end encrypted, or the component is out of capacity. `track` is the track, `reason` the cause.',
     ['componentId', 'track', 'reason'],
   ),
   HlsPlayable: event('The stream of an `hls` component can be played.', ['componentId']),

@@ -14,6 +14,10 @@ export const trackViewSchema = z
     simulcast: z.boolean(),
     paused: z.boolean().meta({ description: 'Paused by its publisher.' }),
     muted: z.boolean().meta({ description: 'Muted by the server.' }),
+    // Nodes of 0.7 do not send it.
+    encrypted: z.boolean().default(false).meta({
+      description: 'True if its publisher encrypts it end to end: only clients with the key can decode it, and no component of the room.',
+    }),
   })
   .meta({ id: 'Track', description: 'A published track.' });
 export type TrackView = z.infer<typeof trackViewSchema>;

@@ -20,7 +20,7 @@ export const componentOperations = {
       'The new component; `properties` are the options it was created with.',
       'The component that an earlier request with this externalId created.',
     ),
-    errors: [...roomErrors, 'bad_request', 'not_found', 'room_full', 'unavailable'],
+    errors: [...roomErrors, 'bad_request', 'not_found', 'conflict', 'room_full', 'unavailable'],
     timeoutMs: processTimeoutMs,
     repeatable: true,
     sdk: 'components.add(component)',

@@ -63,6 +63,10 @@ export const requestSchemas = {
         'Name of the track, chosen by the peer and the same when it publishes the track again, for example in a new session: a mute by the server then persists, and a track removed by the server is rejected (track_not_found). Without it a mute persists for the next track of the same kind and `metadata.source`.',
     }),
     paused: z.boolean().default(false),
+    encrypted: z.boolean().optional().meta({
+      description:
+        'The peer encrypts the frames of the track end to end, after the encoder. The first bytes of each frame, by which the server finds key frames, stay unencrypted (VP8: 10 of a key frame, 3 of others; H.264: all up to the slice header). Nodes before 0.8 do not support it.',
+    }),
   }),
   unpublish: z.strictObject({ trackId }),
   pauseTrack: z.strictObject({ trackId }),

@@ -1,5 +1,13 @@
 // Participants as LiveKit clients see them: peers and components of a room in the messages of their protocol.
-import { ParticipantInfo, ParticipantInfo_Kind, ParticipantInfo_State, TrackInfo, TrackSource, TrackType } from '@livekit/protocol';
+import {
+  Encryption_Type,
+  ParticipantInfo,
+  ParticipantInfo_Kind,
+  ParticipantInfo_State,
+  TrackInfo,
+  TrackSource,
+  TrackType,
+} from '@livekit/protocol';
 import type { ComponentType } from '../../api/component/types.ts';
 import type { Metadata } from '../../api/json.ts';
 import type { Attributes, AttributesPatch, Permissions } from '../../api/peer.ts';
@@ -17,7 +25,7 @@ export type Participant = {
   tracks: readonly TrackView[];
 };
 /** What a client describes of a track that it publishes, as metadata of the track. */
-export type TrackDescription = { source?: string; name?: string; width?: number; height?: number; stream?: string };
+export type TrackDescription = { source?: string; name?: string; width?: number; height?: number; stream?: string; encryption?: string };
 
 /** By `source` in the metadata of tracks; the names are those of our own applications. */
 const sources: Readonly<Record<string, TrackSource>> = {
@@ -76,13 +84,14 @@ export function participantInfo(participant: Participant, version: number, permi
   });
 }
 
-export function trackInfo({ id, type, metadata, encoding, simulcast, paused, muted }: TrackView): TrackInfo {
-  const { source, name = '', width = 0, height = 0, stream = '' } = descriptionOf(metadata);
+export function trackInfo({ id, type, metadata, encoding, simulcast, paused, muted, encrypted }: TrackView): TrackInfo {
+  const { source, name = '', width = 0, height = 0, stream = '', encryption } = descriptionOf(metadata);
   return new TrackInfo({
     ...{ sid: trackSid(id), name, width, height, stream, simulcast },
     type: type === 'audio' ? TrackType.AUDIO : TrackType.VIDEO,
     source: sourceOf(type, source),
     muted: paused || muted,
+    encryption: encrypted ? (encryption === 'gcm' ? Encryption_Type.GCM : Encryption_Type.CUSTOM) : Encryption_Type.NONE,
     mimeType: mimeTypes[encoding ?? ''] ?? '',
     disableRed: true,
   });
@@ -125,8 +134,9 @@ function descriptionOf(metadata: Metadata | null): TrackDescription {
   if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) return {};
   const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
   const number = (value: unknown) => (Number.isInteger(value) && Number(value) >= 0 && Number(value) < 2 ** 31 ? Number(value) : undefined);
-  const { source, name, width, height, stream } = metadata;
-  const found = { source: text(source), name: text(name), width: number(width), height: number(height), stream: text(stream) };
+  const { source, name, width, height, stream, encryption } = metadata;
+  const texts = { source: text(source), name: text(name), stream: text(stream), encryption: text(encryption) };
+  const found = { ...texts, width: number(width), height: number(height) };
   return Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined));
 }
 

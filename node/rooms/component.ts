@@ -39,6 +39,8 @@ export class Component {
   readonly #runner: ComponentRunner;
   /** Peers and components to receive from (manual mode). */
   readonly #origins = new Set<string>();
+  /** Encrypted tracks of the room that were reported. */
+  #leftOut = new Set<string>();
   #properties: ComponentView['properties'];
   #started = false;
   #ended = false;
@@ -150,12 +152,14 @@ export class Component {
 
   /** Passes the tracks to receive to the runner: tracks of the room or its origins changed. */
   updateReceived(): void {
-    const { subscribeMode } = this.#spec;
+    const { subscribeMode, receivedKinds } = this.#spec;
     if (!this.#started || this.#ended || subscribeMode === undefined) return;
-    const tracks = [...this.#room.published()].filter(({ origin }) => {
+    const wanted = [...this.#room.published()].filter(({ origin, kind }) => {
       const id = 'peerId' in origin ? origin.peerId : origin.componentId;
-      return id !== this.id && (subscribeMode === 'auto' || this.#origins.has(id));
+      return id !== this.id && (subscribeMode === 'auto' || this.#origins.has(id)) && (receivedKinds?.includes(kind) ?? true);
     });
+    this.#leaveOut(wanted.filter(({ encrypted }) => encrypted));
+    const tracks = wanted.filter(({ encrypted }) => !encrypted);
     this.#runner.receive?.(tracks.map(({ id, origin, kind, encoding, metadata }) => ({ id, origin, kind, encoding, metadata })));
   }
 
@@ -226,6 +230,13 @@ export class Component {
     this.#log.info({ track: trackId, kind, encoding }, 'track added');
     this.#room.announce({ kind: 'trackAdded', track });
     return trackId;
+  }
+
+  /** A component has no keys. Each track is reported once. */
+  #leaveOut(tracks: readonly Track[]): void {
+    const reported = this.#leftOut;
+    this.#leftOut = new Set(tracks.map(({ id }) => id));
+    for (const { id } of tracks) if (!reported.has(id)) this.#trackDropped(id, 'The track is end-to-end encrypted');
   }
 
   /** Emits no event if the track has ended meanwhile. */

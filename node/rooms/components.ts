@@ -54,7 +54,7 @@ export class Components {
 
   /**
    * Returns the existing component if its `externalId` is repeated.
-   * @throws ServiceError as ComponentFactory.createSpec; `room_full`, `room_ended`
+   * @throws ServiceError as ComponentFactory.createSpec; `room_full`, `room_ended`, `conflict` if it would receive an encrypted room
    */
   async add(options: ComponentOptions): Promise<AddedComponent> {
     const { externalId } = options;
@@ -96,6 +96,8 @@ export class Components {
     try {
       const spec = await factory.createSpec(options, { roomId, videoCodec });
       if (this.#closed) throw new ServiceError('room_ended', `Room ${roomId} has ended`);
+      if (spec.subscribeMode !== undefined && [...context.published()].some(({ encrypted }) => encrypted))
+        throw new ServiceError('conflict', `Room ${roomId} is end-to-end encrypted; a component of type ${type} cannot decode its tracks`);
       const component = new Component(spec, options.externalId ?? null, {
         ...context,
         forget: (componentId) => this.#components.delete(componentId),

@@ -270,6 +270,8 @@ export type ComponentSpec = {
   properties: ComponentView['properties'];
   /** Tracks to receive: all (auto), or only those of named origins (manual). Omitted: none. */
   subscribeMode?: SubscribeMode;
+  /** Media kinds that it can use; all if omitted. */
+  receivedKinds?: readonly Kind[];
   /** Initial origins in manual mode. */
   origins?: readonly string[];
   open: (host: ComponentHost) => ComponentRunner;

@@ -18,6 +18,8 @@ export type TrackOptions = {
   simulcast: boolean;
   paused: boolean;
   muted?: boolean;
+  /** End to end, by its publisher. */
+  encrypted?: boolean;
   /** Only for tracks of components. */
   componentType?: ComponentType;
 };
@@ -27,6 +29,7 @@ export class Track {
   readonly key: string | null;
   readonly origin: TrackOrigin;
   readonly kind: Kind;
+  readonly encrypted: boolean;
   readonly #encoding: string;
   readonly #simulcast: boolean;
   readonly #componentType: ComponentType | undefined;
@@ -44,6 +47,7 @@ export class Track {
     this.metadata = options.metadata;
     this.paused = options.paused;
     this.muted = options.muted ?? false;
+    this.encrypted = options.encrypted ?? false;
     this.#encoding = options.encoding;
     this.#simulcast = options.simulcast;
     this.#componentType = options.componentType;
@@ -68,6 +72,7 @@ export class Track {
       simulcast: this.#simulcast,
       paused: this.paused,
       muted: this.muted,
+      encrypted: this.encrypted,
     };
   }
 

@@ -167,8 +167,8 @@ async function addComponent(context: ActContext, draft: Draft, node: NodeClient,
     const isSame = ({ id, externalId }: typeof component) => id === component.id && externalId === component.externalId;
     draft.changeRoom(({ components }) => ({ components: [...components.filter((each) => !isSame(each)), component] }));
   } catch (error) {
-    // A node without capacity returns 503, like an unavailable node.
-    if (!isRefusal(error) && !hasCode(error, 'unavailable', 'room_full')) throw error;
+    // A node without capacity returns 503, like an unavailable node; an encrypted room returns 409.
+    if (!isRefusal(error) && !hasCode(error, 'unavailable', 'room_full', 'conflict')) throw error;
     refuse({ reason: error.status === 503 ? 'ComponentNotNow' : 'ComponentRefused', message: `${error.message}.` });
   }
 }

@@ -77,6 +77,7 @@ describe('a room of two', () => {
       simulcast: true,
       paused: false,
       muted: false,
+      encrypted: false,
     });
     await alice.socket.request('leave');
     assert.deepEqual(await alice.socket.closed, { code: 1000, reason: 'Peer left' });

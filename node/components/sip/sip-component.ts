@@ -52,6 +52,7 @@ export function createSipSpec(options: unknown, sipUserAgents: SipUserAgents): C
       calls: [],
     },
     subscribeMode: 'auto',
+    receivedKinds: ['audio'],
     open: (host) => sipUserAgents.open({ host, settings }),
   };
 }

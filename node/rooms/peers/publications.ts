@@ -22,6 +22,8 @@ export type PublishRequest = {
   rtpParameters: WireObject;
   metadata?: Metadata | null | undefined;
   paused: boolean;
+  /** End to end: the node cannot decode it. */
+  encrypted?: boolean | undefined;
 };
 export type PublishDataRequest = { transportId: string; sctpStreamParameters: WireObject; label: string; protocol: string };
 
@@ -69,7 +71,7 @@ export class Publications {
    */
   async publish(request: PublishRequest): Promise<{ trackId: string; muted: boolean }> {
     const { peerId, media, moderation } = this.#options;
-    const { transportId, kind, rtpParameters, paused } = request;
+    const { transportId, kind, rtpParameters, paused, encrypted = false } = request;
     const named = { key: request.key ?? null, kind, metadata: request.metadata ?? null };
     this.#mayPublish(kind, named.key);
     const encodings = rtpParameters.encodings;
@@ -89,7 +91,7 @@ export class Publications {
       media.unpublish(trackId);
       throw error;
     }
-    const track = new Track({ id: trackId, ...named, origin: { peerId }, encoding, simulcast, paused, muted });
+    const track = new Track({ id: trackId, ...named, origin: { peerId }, encoding, simulcast, paused, muted, encrypted });
     this.#tracks.set(trackId, track);
     this.#options.log.info({ track: trackId, kind, encoding }, 'track added');
     this.#options.announce({ kind: 'trackAdded', track });

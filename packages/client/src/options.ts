@@ -97,6 +97,11 @@ export type RoomClientOptions = {
   iceProtocols?: readonly ('udp' | 'tcp')[];
   /** `relay`: only over TURN. */
   iceTransportPolicy?: RTCIceTransportPolicy;
+  /**
+   * Called with the receiver of each track, before its first frame: decrypts the track, for example with `receiver.transform`, if
+   * `room.track(trackId)?.encrypted`.
+   */
+  decrypt?: (receiver: RTCRtpReceiver, trackId: string) => void;
   /** WebRTC for Node.js: a mediasoup-client handler. Without it, a program gets events and data messages, but no media. */
   handlerFactory?: types.HandlerFactory;
   /** WebSocket class for environments without a global one. */

@@ -22,6 +22,8 @@ export type RemoteTrack = {
   readonly paused: boolean;
   /** Muted by the server. */
   readonly muted: boolean;
+  /** End to end, by its publisher: only clients with the key can decode it. */
+  readonly encrypted: boolean;
 } & Readonly<Origin>;
 export type RemotePeer = {
   readonly id: string;
@@ -209,8 +211,8 @@ export class Roster {
     this.#emit('componentRemoved', { componentId });
   }
 
-  #addTrack({ type, ...view }: Track, origin: Origin): void {
-    const track: RemoteTrack = { ...view, kind: type, ...origin };
+  #addTrack({ type, encrypted = false, ...view }: Track, origin: Origin): void {
+    const track: RemoteTrack = { ...view, encrypted, kind: type, ...origin };
     const known = this.#tracks.get(track.id);
     if (JSON.stringify(known) === JSON.stringify(track)) return;
     this.#tracks.set(track.id, track);

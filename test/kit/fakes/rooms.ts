@@ -120,13 +120,14 @@ export async function connectPeer(rooms: LocalRooms, roomId: string, peerId: str
   return { peer, connection, send: String(id) };
 }
 
-export async function publish(from: TestPeer, kind: 'audio' | 'video', metadata: string | null = null): Promise<string> {
+export async function publish(from: TestPeer, kind: 'audio' | 'video', metadata: string | null = null, encrypted = false): Promise<string> {
   const { trackId } = await from.peer.session.publications.publish({
     transportId: from.send,
     kind,
     rtpParameters: {},
     metadata,
     paused: false,
+    encrypted,
   });
   await flushEvents();
   return trackId;

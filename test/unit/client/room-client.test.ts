@@ -16,6 +16,7 @@ const track = (id: string, changes: Partial<Track> = {}): Track => ({
   simulcast: false,
   paused: false,
   muted: false,
+  encrypted: false,
   ...changes,
 });
 

@@ -82,6 +82,16 @@ test('all published tracks are republished unchanged in a new session', async (t
   assert.ok(!ids.includes(audio.id) && !ids.includes(video.id));
 });
 
+test('a track that the application encrypts is published as encrypted', async (t) => {
+  const { published, room } = await joinedWithMedia(t);
+  await room.publish(new FakeMediaStreamTrack({ kind: 'audio' }), { encrypt: () => {} });
+  await room.publish(new FakeMediaStreamTrack({ kind: 'video' }));
+  assert.deepEqual(
+    published.map((data) => ('encrypted' in data ? data.encrypted : undefined)),
+    [true, undefined],
+  );
+});
+
 test('a resumed session republishes nothing', async (t) => {
   const { server, socket, published, room, until } = await joinedWithMedia(t);
   const audio = await room.publish(new FakeMediaStreamTrack({ kind: 'audio' }));

@@ -1,7 +1,7 @@
 // Participants as LiveKit clients see them: metadata, tracks, layers and the roster.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ParticipantInfo_Kind, TrackSource } from '@livekit/protocol';
+import { Encryption_Type, ParticipantInfo_Kind, TrackSource } from '@livekit/protocol';
 import type { TrackView } from '../../../api/track.ts';
 import { trackSid } from '../../../node/livekit/ids.ts';
 import { metadataOf, namesOf, participantInfo, peerParticipant, trackInfo } from '../../../node/livekit/participants.ts';
@@ -9,7 +9,7 @@ import { Roster } from '../../../node/livekit/roster.ts';
 import { spatialLayer } from '../../../node/livekit/simulcast.ts';
 
 const track = (changes: Partial<TrackView> = {}): TrackView => ({
-  ...{ id: 'video', type: 'video', metadata: null, encoding: 'vp8', simulcast: true, paused: false, muted: false },
+  ...{ id: 'video', type: 'video', metadata: null, encoding: 'vp8', simulcast: true, paused: false, muted: false, encrypted: false },
   ...changes,
 });
 
@@ -33,6 +33,15 @@ test('tracks have the source of their metadata, or that of their kind', () => {
   assert.equal(trackInfo(track({ type: 'audio', encoding: 'opus' })).source, TrackSource.MICROPHONE);
   assert.equal(trackInfo(track({ metadata: { source: 'other', width: -1 } })).source, TrackSource.UNKNOWN);
   assert.deepEqual([trackInfo(track({ muted: true })).muted, trackInfo(track()).mimeType], [true, 'video/VP8']);
+});
+
+test('an encrypted track is said to be, in the form of its publisher', () => {
+  const encryptionOf = (changes: Partial<TrackView>) => trackInfo(track(changes)).encryption;
+  assert.deepEqual(
+    [encryptionOf({}), encryptionOf({ encrypted: true, metadata: { encryption: 'gcm' } }), encryptionOf({ encrypted: true })],
+    [Encryption_Type.NONE, Encryption_Type.GCM, Encryption_Type.CUSTOM],
+  );
+  assert.equal(encryptionOf({ metadata: { encryption: 'gcm' } }), Encryption_Type.NONE);
 });
 
 test('media streams have ids of at most 64 characters', () => {

@@ -60,6 +60,51 @@ test('a component in manual mode receives the origins of its options from the st
   assert.equal(received()?.length, 1);
 });
 
+test('a component leaves encrypted tracks out, and reports each once', async () => {
+  const { alice, bob, component, events, first, received, rooms } = await setup();
+  const secret = await publish(alice, 'audio', null, true);
+  const open = await publish(bob, 'audio');
+  assert.deepEqual(received(), [first, open]);
+  const dropped = () => events.filter(({ type }) => type === 'ComponentTrackDropped');
+  assert.deepEqual(
+    dropped().map(({ componentId, track, reason }) => [componentId, track?.id, track?.encrypted, reason]),
+    [[component.id, secret, true, 'The track is end-to-end encrypted']],
+  );
+  const { tracks } = (await rooms.getRoom('r')).peers.find(({ id }) => id === 'alice') ?? {};
+  assert.deepEqual(
+    tracks?.map(({ id, encrypted }) => [id, encrypted]),
+    [
+      [first, false],
+      [secret, true],
+    ],
+  );
+  assert.deepEqual(bob.connection.of('trackAdded').at(-1)?.track.encrypted, true);
+});
+
+test('a component in manual mode reports only encrypted tracks of its origins', async () => {
+  const { alice, bob, component, events, rooms } = await setup('manual');
+  await publish(alice, 'audio', null, true);
+  await rooms.subscribeComponent('r', component.id, ['bob']);
+  const secret = await publish(bob, 'video', null, true);
+  assert.deepEqual(
+    events.filter(({ type }) => type === 'ComponentTrackDropped').map(({ track }) => track?.id),
+    [secret],
+  );
+});
+
+test('a component that receives tracks is rejected while the room is encrypted', async () => {
+  const { rooms } = await makeRoom();
+  const alice = await joinPeer(rooms, 'r', 'alice');
+  const secret = await publish(alice, 'audio', null, true);
+  await assert.rejects(rooms.addComponent('r', { type: 'recording' }), {
+    code: 'conflict',
+    message: 'Room r is end-to-end encrypted; a component of type recording cannot decode its tracks',
+  });
+  await rooms.addComponent('r', { type: 'file' });
+  alice.peer.session.publications.removeTrack(secret, 'publisher');
+  await rooms.addComponent('r', { type: 'recording' });
+});
+
 test('an invalid subscription is rejected with an error message', async () => {
   const { component, rooms } = await setup();
   await assert.rejects(rooms.subscribeComponent('r', component.id, ['alice']), {

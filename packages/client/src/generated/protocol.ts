@@ -48,6 +48,8 @@ export type Requests = {
     /** Name of the track, chosen by the peer and the same when it publishes the track again, for example in a new session: a mute by the server then persists, and a track removed by the server is rejected (track_not_found). Without it a mute persists for the next track of the same kind and `metadata.source`. */
     key?: string;
     paused?: boolean;
+    /** The peer encrypts the frames of the track end to end, after the encoder. The first bytes of each frame, by which the server finds key frames, stay unencrypted (VP8: 10 of a key frame, 3 of others; H.264: all up to the slice header). Nodes before 0.8 do not support it. */
+    encrypted?: boolean;
   };
   unpublish: {
     trackId: string;
@@ -665,6 +667,8 @@ export type Track = {
   paused: boolean;
   /** Muted by the server. */
   muted: boolean;
+  /** True if its publisher encrypts it end to end: only clients with the key can decode it, and no component of the room. */
+  encrypted: boolean;
 };
 
 /** A transport of the server, in the form of mediasoup-client's TransportOptions. */

@@ -18,6 +18,11 @@ export type PublishOptions = {
   /** `vp8`, `h264`, `vp9`, `av1`, `opus`; default: the first that room and browser support. */
   codec?: string;
   codecOptions?: types.ProducerCodecOptions;
+  /**
+   * Encrypts the track end to end: called with its sender in each session, before the first frame, for example to set
+   * `sender.transform`. Others see the track as `encrypted`. Nodes before 0.8 do not support it.
+   */
+  encrypt?: (sender: RTCRtpSender) => void;
 };
 
 /** Why a local track ended: its source ended (`ended`), the server removed it (`removed`) or rejected it after a reconnect (`refused`). */
@@ -248,6 +253,7 @@ export class PublishedTrack implements LocalTrack {
         metadata: this.#metadata,
         paused: this.#paused,
         key: this.#key,
+        encrypt: this.#options.encrypt,
       });
     };
     if (this.kind === 'audio' || this.#options.encodings) return produce(this.#options.encodings);

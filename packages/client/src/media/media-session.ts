@@ -29,7 +29,7 @@ export type PrefetchedTransports = { sctp: boolean; recv: Promise<TransportOptio
 export type MediaSessionOptions = {
   request: Request;
   devices: DeviceCache;
-  settings: Pick<RoomClientOptions, 'iceProtocols' | 'iceTransportPolicy'>;
+  settings: Pick<RoomClientOptions, 'iceProtocols' | 'iceTransportPolicy' | 'decrypt'>;
   timing: Timing;
   logger: Logger;
   subscribed: (origin: EventData['trackSubscribed'], consumer: types.Consumer) => void;
@@ -48,11 +48,12 @@ export type ProduceOptions = {
   paused: boolean;
   /** Stable across sessions. */
   key: string;
+  encrypt?: ((sender: RTCRtpSender) => void) | undefined;
 };
 /** `muted`: muted by the server from the start. */
 export type ProducedTrack = { producer: types.Producer; muted: boolean };
 /** Data passed along with a publication and its response. */
-type Publication = Pick<ProduceOptions, 'metadata' | 'paused' | 'key'> & { muted: boolean };
+type Publication = Pick<ProduceOptions, 'metadata' | 'paused' | 'key'> & { encrypted?: true; muted: boolean };
 
 /** A track being received; `consumer` once created, `gone` if it ended before. */
 type Received<Consumer> = { consumer: Consumer | undefined; gone: boolean };
@@ -126,10 +127,10 @@ export class MediaSession {
   }
 
   async produce(options: ProduceOptions): Promise<ProducedTrack> {
-    const { track, encodings, codec, streamId, codecOptions, metadata, paused, key } = options;
+    const { track, encodings, codec, streamId, codecOptions, metadata, paused, key, encrypt } = options;
     const chosen = codec === undefined ? undefined : this.#codec(codec);
     if (codec !== undefined && !chosen) throw new TypeError(`This environment cannot encode ${codec}`);
-    const publication: Publication = { metadata, paused, key, muted: false };
+    const publication: Publication = { metadata, paused, key, ...(encrypt && { encrypted: true }), muted: false };
     const sender = await this.#sender();
     const producer = await sender.produce({
       track,
@@ -137,6 +138,7 @@ export class MediaSession {
       codecOptions,
       ...(encodings && { encodings }),
       ...(chosen && { codec: chosen }),
+      ...(encrypt && { onRtpSender: encrypt }),
       // The track belongs to the application: it is published again after a reconnect.
       stopTracks: false,
       appData: publication,
@@ -170,7 +172,9 @@ export class MediaSession {
   async #consume(event: EventData['trackSubscribed'], entry: Received<types.Consumer>): Promise<string[]> {
     const transport = await this.#receiver(event.transportId);
     if (!transport || entry.gone) return [];
+    const { decrypt } = this.#options.settings;
     const consumer = await transport.consume({
+      ...(decrypt && { onRtpReceiver: (receiver) => decrypt(receiver, event.trackId) }),
       id: event.trackId,
       producerId: event.trackId,
       kind: event.kind,
@@ -323,8 +327,8 @@ export class MediaSession {
     const { request } = this.#options;
     transport.on('produce', ({ kind, rtpParameters, appData }, callback, errback) => {
       const publication = appData as Publication;
-      const { metadata, paused, key } = publication;
-      request('publish', { transportId: transport.id, kind, rtpParameters: rtpParameters as RtpParameters, metadata, paused, key })
+      const { muted: _, ...published } = publication;
+      request('publish', { transportId: transport.id, kind, rtpParameters: rtpParameters as RtpParameters, ...published })
         .then(({ trackId, muted }) => {
           publication.muted = muted === true;
           callback({ id: trackId });

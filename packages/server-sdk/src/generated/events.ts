@@ -70,7 +70,7 @@ export type RoomEvents = {
   ComponentRemoved: Kind<'ComponentRemoved', 'seq' | 'componentId' | 'reason'>;
   /** A component was removed because it failed; `reason` gives the cause. */
   ComponentCrashed: Kind<'ComponentCrashed', 'seq' | 'componentId' | 'reason'>;
-  /** A component continues without a track of the room, because it cannot process the track or is out of capacity. `track` is the track, `reason` the cause. */
+  /** A component continues without a track of the room, because it cannot process the track, the track is end-to-end encrypted, or the component is out of capacity. `track` is the track, `reason` the cause. */
   ComponentTrackDropped: Kind<'ComponentTrackDropped', 'seq' | 'componentId' | 'track' | 'reason'>;
   /** The stream of an `hls` component can be played. */
   HlsPlayable: Kind<'HlsPlayable', 'seq' | 'componentId'>;

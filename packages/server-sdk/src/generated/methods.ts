@@ -236,7 +236,7 @@ export class Components {
    * Add a component to a room.
    * An `externalId` is generated if omitted, so that a retry creates nothing twice.
    * Timeout: 60 s by default.
-   * @throws MediaroomsError `room_not_found`, `room_ended`, `node_unreachable`, `bad_request`, `not_found`, `room_full`, `unavailable`
+   * @throws MediaroomsError `room_not_found`, `room_ended`, `node_unreachable`, `bad_request`, `not_found`, `conflict`, `room_full`, `unavailable`
    */
   async add(roomId: string, component: ComponentOptions, options?: RequestOptions): Promise<Component> {
     return (

@@ -836,6 +836,8 @@ export type Track = {
   paused: boolean;
   /** Muted by the server. */
   muted: boolean;
+  /** True if its publisher encrypts it end to end: only clients with the key can decode it, and no component of the room. */
+  encrypted: boolean;
 };
 
 /** Body of every error response of LiveKit's server API. */

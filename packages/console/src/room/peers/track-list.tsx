@@ -42,6 +42,7 @@ export function TrackList({ tracks, originName, stats, received = [], live: { re
                     {name}
                     {track.muted && <Badge tone="warning">Muted by the server</Badge>}
                     {track.paused && <Badge>Paused</Badge>}
+                    {track.encrypted && <Badge tone="accent">End-to-end encrypted</Badge>}
                   </p>
                   <p className="hint">
                     {factsOf(
