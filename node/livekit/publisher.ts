@@ -1,5 +1,5 @@
 // Publisher connection of a LiveKit client: its tracks, from their announcement to their section in an offer of the client.
-import { SessionDescription, TrackInfo, TrackPublishedResponse, TrackType } from '@livekit/protocol';
+import { Encryption_Type, SessionDescription, TrackInfo, TrackPublishedResponse, TrackType } from '@livekit/protocol';
 import { ServiceError } from '../../api/errors.ts';
 import type { Metadata } from '../../api/json.ts';
 import { transportOptionsSchema } from '../../api/media-objects.ts';
@@ -54,18 +54,18 @@ export class Publisher {
     this.#transport = options.transport;
   }
 
-  /** @throws ServiceError `too_many_requests`, `forbidden` */
+  /** @throws ServiceError `too_many_requests` */
   announce(data: RequestData<'addTrack'>): TrackPublishedResponse {
-    if (data.encryption !== 0) throw new ServiceError('forbidden', 'This server does not accept encrypted tracks');
     const { cid } = data;
     if (!this.#announced.has(cid) && this.#announced.size >= maxAnnounced)
       throw new ServiceError('too_many_requests', `More than ${maxAnnounced} tracks are announced and not sent`);
     const announced = this.#announced.get(cid) ?? { ...data, trackId: newId() };
     this.#announced.set(cid, announced);
-    const { name, source, type, width, height, muted, stereo, disableDtx, stream, layers, trackId } = announced;
+    const { name, source, type, width, height, muted, stereo, disableDtx, stream, encryption, layers, trackId } = announced;
     const track = new TrackInfo({
       ...{ sid: trackSid(trackId), name, source, type, width, height, muted, stereo, disableDtx, stream, disableRed: true },
       simulcast: layers.length > 1,
+      encryption,
       layers,
     });
     return new TrackPublishedResponse({ cid, track });
@@ -156,6 +156,7 @@ export class Publisher {
       const metadata = metadataOf(announced);
       await room.publications.publish({
         ...{ transportId: this.#transport.id, trackId, kind, rtpParameters: parameters, metadata, paused: announced.muted },
+        encrypted: announced.encryption !== Encryption_Type.NONE,
       });
       const sent = { parameters, trackId };
       this.#sections.set(section.mid, sent);
@@ -186,12 +187,13 @@ export class Publisher {
   }
 }
 
-function metadataOf({ source, name, width, height, stream }: Announced): Metadata {
+function metadataOf({ source, name, width, height, stream, encryption }: Announced): Metadata {
   const known = sourceName(source);
   return {
     ...(known !== undefined && { source: known }),
     ...(name !== '' && { name }),
     ...(width > 0 && height > 0 && { width, height }),
     ...(stream !== '' && { stream }),
+    ...(encryption === Encryption_Type.GCM && { encryption: 'gcm' }),
   };
 }

@@ -1,5 +1,7 @@
 // LiveKit kit: pages with LiveKit's unmodified client in rooms of a node.
+import { readFile } from 'node:fs/promises';
 import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { type AccessTokenInit, accessKeysText, signAccessToken } from '../kit/access-tokens.ts';
 import { eventuallyIn, startBrowser } from '../kit/browser/browser.ts';
@@ -19,6 +21,10 @@ export async function startLiveKitFixture(t: TestContext, env: Record<string, st
   return { node, browser, pageUrl, roomId: answer.body.data.room.id };
 }
 
+const worker = fileURLToPath(import.meta.resolve('livekit-client/e2ee-worker'));
+
+/** `key`: encrypts all media and data end to end. */
+type JoinOptions = { token?: AccessTokenInit; url?: string; options?: { autoSubscribe?: boolean }; key?: string };
 type Publishing = { colour?: string; width?: number; height?: number; tone?: number };
 
 /** A participant of a room with LiveKit's client. */
@@ -31,16 +37,23 @@ export class LiveKitPeer extends MediaPage {
   static async join(
     { node, browser, pageUrl, roomId }: ClientFixture,
     identity: string,
-    { token = {}, url = node.url, options = {} }: { token?: AccessTokenInit; url?: string; options?: { autoSubscribe?: boolean } } = {},
+    { token = {}, url = node.url, options = {}, key }: JoinOptions = {},
   ): Promise<LiveKitPeer> {
     const page = await browser.newPage(pageUrl);
     const signed = await signAccessToken({ identity, room: roomId, ...token });
     await page.evaluate(
-      async ([address, text, given]) => {
-        livekit.rooms.main = new livekit.LiveKitRoom();
+      async ([address, text, given, encryption]) => {
+        livekit.rooms.main = encryption
+          ? await livekit.LiveKitRoom.encrypted(encryption.key, encryption.worker)
+          : new livekit.LiveKitRoom();
         await livekit.rooms.main.room.connect(address, text, given);
       },
-      [url.replace(/^http/, 'ws'), signed, options] as const,
+      [
+        url.replace(/^http/, 'ws'),
+        signed,
+        options,
+        key === undefined ? undefined : { key, worker: await readFile(worker, 'utf8') },
+      ] as const,
     );
     return new LiveKitPeer(identity, page);
   }

@@ -1,6 +1,15 @@
 // Page script of tests with LiveKit's client, unmodified, next to the instruments of client-page.ts.
 import './client-page.ts';
-import { type ConnectionState, type RemoteTrack, Room, RoomEvent, type RoomOptions, Track, VideoQuality } from 'livekit-client';
+import {
+  type ConnectionState,
+  ExternalE2EEKeyProvider,
+  type RemoteTrack,
+  Room,
+  RoomEvent,
+  type RoomOptions,
+  Track,
+  VideoQuality,
+} from 'livekit-client';
 import type { FrameProbe } from './client-page.ts';
 
 type Note = { at: number; name: string; detail?: unknown };
@@ -53,6 +62,17 @@ class LiveKitRoom {
     this.room.on(RoomEvent.Disconnected, (reason) => note('reason', reason));
   }
 
+  /** A room whose frames and data are encrypted with this key. `worker`: source of LiveKit's worker. */
+  static async encrypted(key: string, worker: string): Promise<LiveKitRoom> {
+    const url = URL.createObjectURL(new Blob([worker], { type: 'text/javascript' }));
+    const keyProvider = new ExternalE2EEKeyProvider();
+    await keyProvider.setKey(key);
+    const made = new LiveKitRoom({ encryption: { keyProvider, worker: new Worker(url, { type: 'module' }) } });
+    made.room.on(RoomEvent.EncryptionError, (_, participant) => made.note('encryptionError', participant?.identity));
+    await made.room.setE2EEEnabled(true);
+    return made;
+  }
+
   note(name: string, detail?: unknown): void {
     this.notes.push({ at: performance.now(), name, detail });
   }
@@ -60,6 +80,13 @@ class LiveKitRoom {
   async frameOf(identity: string): Promise<FrameProbe | undefined> {
     const video = this.trackOf(identity, Track.Kind.Video)?.attachedElements[0];
     return video instanceof HTMLVideoElement && video.videoWidth > 0 ? kit.probe(video) : undefined;
+  }
+
+  /** Packets that arrived of a track, and decoded frames of a video. */
+  async arrivedOf(identity: string, kind: Track.Kind): Promise<{ packets: number; frames: number }> {
+    const reports = await this.trackOf(identity, kind)?.receiver?.getStats();
+    const inbound = [...(reports?.values() ?? [])].find(({ type }) => type === 'inbound-rtp');
+    return { packets: inbound?.packetsReceived ?? 0, frames: inbound?.framesDecoded ?? 0 };
   }
 
   async toneOf(identity: string): Promise<number | undefined> {
