@@ -5,7 +5,6 @@ go 1.25
 require (
 	github.com/pion/interceptor v0.1.51
 	github.com/pion/rtcp v1.2.20
-	github.com/pion/rtp v1.10.6
 	github.com/pion/webrtc/v4 v4.2.26
 )
 
@@ -17,6 +16,7 @@ require (
 	github.com/pion/logging v0.2.4 // indirect
 	github.com/pion/mdns/v2 v2.2.2 // indirect
 	github.com/pion/randutil v0.1.0 // indirect
+	github.com/pion/rtp v1.10.6 // indirect
 	github.com/pion/sctp v1.12.0 // indirect
 	github.com/pion/sdp/v3 v3.0.20 // indirect
 	github.com/pion/srtp/v3 v3.1.3 // indirect

@@ -2,7 +2,11 @@
 //
 //	WHEP_TOKEN=... go run . -url http://localhost:5002/whep/studio -video video.ivf -audio audio.ogg
 //
-// The token is that of a peer. It plays until it is interrupted, then it prints how many packets it received and missed.
+// The token is that of a peer, or an access token. It plays until it is interrupted, then it prints how many packets it
+// received and missed.
+//
+// If the connection is lost, for example because the node was drained, it offers again. The second session is recorded to
+// video-2.ivf and audio-2.ogg.
 package main
 
 import (
@@ -13,78 +17,163 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/pion/interceptor"
 	"github.com/pion/rtcp"
-	"github.com/pion/rtp"
 	"github.com/pion/webrtc/v4"
 	"github.com/pion/webrtc/v4/pkg/media"
 	"github.com/pion/webrtc/v4/pkg/media/ivfwriter"
 	"github.com/pion/webrtc/v4/pkg/media/oggwriter"
 )
 
+const (
+	// For each request, and for the connection after the answer.
+	timeout = 10 * time.Second
+	pause   = time.Second
+)
+
+// Ends of a session after which no offer follows.
+var (
+	errRecording = errors.New("could not record")
+	errRejected  = errors.New("rejected")
+)
+
+type player struct {
+	endpoint, token string
+	video, audio    string
+	// Number of sessions that were connected.
+	sessions int
+}
+
 func main() {
 	endpoint := flag.String("url", "", "WHEP URL of the room")
 	video := flag.String("video", "", "IVF file")
 	audio := flag.String("audio", "", "Ogg file")
+	reconnect := flag.Duration("reconnect", 2*time.Minute, "how long it offers again after a lost connection")
 	flag.Parse()
 	interrupted, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := play(interrupted, *endpoint, os.Getenv("WHEP_TOKEN"), *video, *audio); err != nil {
+	p := &player{endpoint: *endpoint, token: os.Getenv("WHEP_TOKEN"), video: *video, audio: *audio}
+	if err := p.run(interrupted, *reconnect); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func play(interrupted context.Context, endpoint, token, video, audio string) error {
+// run plays until an interrupt. The first offer is not repeated.
+func (p *player) run(interrupted context.Context, reconnect time.Duration) error {
+	var lost time.Time
+	for {
+		connected, err := p.play(interrupted)
+		if interrupted.Err() != nil {
+			return nil
+		}
+		if connected {
+			lost = time.Now()
+		}
+		if lost.IsZero() || errors.Is(err, errRecording) || errors.Is(err, errRejected) || time.Since(lost) > reconnect {
+			return err
+		}
+		log.Printf("%v; offering again", err)
+		select {
+		case <-time.After(pause):
+		case <-interrupted.Done():
+		}
+	}
+}
+
+// play runs one session; connected: false if it ended before its media were connected.
+func (p *player) play(interrupted context.Context) (connected bool, err error) {
 	connection, err := newConnection()
 	if err != nil {
-		return err
+		return false, err
 	}
 	ctx, cancel := context.WithCancelCause(interrupted)
-	connection.OnConnectionStateChange(func(state webrtc.PeerConnectionState) {
-		switch state {
-		case webrtc.PeerConnectionStateConnected:
-			fmt.Println("connected")
-		case webrtc.PeerConnectionStateFailed:
-			cancel(errors.New("the connection failed"))
-		}
-	})
+	opened := watch(connection, cancel)
+	var recordings sync.WaitGroup
+	defer recordings.Wait()
+	defer connection.Close()
+	defer cancel(nil)
 	for _, kind := range []webrtc.RTPCodecType{webrtc.RTPCodecTypeAudio, webrtc.RTPCodecTypeVideo} {
 		direction := webrtc.RTPTransceiverInit{Direction: webrtc.RTPTransceiverDirectionRecvonly}
 		if _, err := connection.AddTransceiverFromKind(kind, direction); err != nil {
-			return err
+			return false, err
 		}
 	}
-	var recordings sync.WaitGroup
+	video, audio := numbered(p.video, p.sessions+1), numbered(p.audio, p.sessions+1)
 	connection.OnTrack(func(track *webrtc.TrackRemote, _ *webrtc.RTPReceiver) {
 		recordings.Add(1)
 		defer recordings.Done()
 		requestKeyFrame(connection, track)
 		if err := record(track, video, audio); err != nil {
-			cancel(err)
+			cancel(fmt.Errorf("%w: %w", errRecording, err))
 		}
 	})
-	session, err := negotiate(ctx, connection, endpoint, token)
+	session, err := p.negotiate(ctx, connection)
 	if err != nil {
-		return err
+		return false, err
 	}
-	<-ctx.Done()
-	response, err := request(context.Background(), http.MethodDelete, session, token, nil)
-	if err == nil {
-		response.Body.Close()
+	select {
+	case <-opened:
+		fmt.Println("connected to", remoteAddress(connection.GetTransceivers()[0].Receiver().Transport()))
+		connected = true
+		p.sessions++
+		<-ctx.Done()
+	case <-time.After(timeout):
+		cancel(errors.New("the media did not connect"))
+	case <-ctx.Done():
 	}
-	err = errors.Join(err, connection.Close())
-	recordings.Wait()
-	if interrupted.Err() == nil {
-		return context.Cause(ctx)
+	// The next offer replaces a session whose connection was lost.
+	if interrupted.Err() != nil {
+		if _, _, err := p.request(context.Background(), http.MethodDelete, session, nil); err != nil {
+			log.Printf("could not end the session: %v", err)
+		}
 	}
-	return err
+	return connected, context.Cause(ctx)
+}
+
+// numbered returns the path for a session: that of the first one is unchanged.
+func numbered(path string, session int) string {
+	if session == 1 {
+		return path
+	}
+	extension := filepath.Ext(path)
+	return fmt.Sprintf("%s-%d%s", strings.TrimSuffix(path, extension), session, extension)
+}
+
+// watch returns a channel that is closed when the media are connected, and cancels when the connection is lost.
+func watch(connection *webrtc.PeerConnection, cancel context.CancelCauseFunc) <-chan struct{} {
+	opened := make(chan struct{})
+	var once sync.Once
+	connection.OnConnectionStateChange(func(state webrtc.PeerConnectionState) {
+		switch state {
+		case webrtc.PeerConnectionStateConnected:
+			once.Do(func() { close(opened) })
+		case webrtc.PeerConnectionStateFailed:
+			cancel(errors.New("the connection was lost"))
+		case webrtc.PeerConnectionStateClosed:
+			// A node that ends the session sends a DTLS alert, after which pion closes the connection: it never fails.
+			cancel(errors.New("the node closed the connection"))
+		}
+	})
+	return opened
+}
+
+// remoteAddress returns the UDP address to which the media are sent, or from which they arrive.
+func remoteAddress(transport *webrtc.DTLSTransport) string {
+	pair, err := transport.ICETransport().GetSelectedCandidatePair()
+	if err != nil || pair == nil {
+		return "an unknown address"
+	}
+	return net.JoinHostPort(pair.Remote.Address, strconv.Itoa(int(pair.Remote.Port)))
 }
 
 func newConnection() (*webrtc.PeerConnection, error) {
@@ -94,6 +183,8 @@ func newConnection() (*webrtc.PeerConnection, error) {
 	}
 	// For a node on the same computer.
 	settings.SetIncludeLoopbackCandidate(true)
+	// A node that crashed sends no alert: the connection fails after 10 s instead of 30 s.
+	settings.SetICETimeouts(5*time.Second, 5*time.Second, 2*time.Second)
 	api := webrtc.NewAPI(webrtc.WithMediaEngine(engine), webrtc.WithInterceptorRegistry(interceptors), webrtc.WithSettingEngine(settings))
 	return api.NewPeerConnection(webrtc.Configuration{})
 }
@@ -127,8 +218,8 @@ func record(track *webrtc.TrackRemote, video, audio string) (err error) {
 	fmt.Printf("%s: ssrc %d, payload type %d\n", codec.MimeType, track.SSRC(), track.PayloadType())
 	received, missing, newest := 0, 0, uint16(0)
 	for {
-		var packet *rtp.Packet
-		if packet, _, err = track.ReadRTP(); err != nil {
+		packet, _, closed := track.ReadRTP()
+		if closed != nil {
 			break
 		}
 		if ahead := packet.SequenceNumber - newest; received > 0 && ahead < 1<<15 {
@@ -146,14 +237,11 @@ func record(track *webrtc.TrackRemote, video, audio string) (err error) {
 		}
 	}
 	fmt.Printf("%s: %d packets received, %d missing, %s\n", codec.MimeType, received, missing, time.Since(started).Round(time.Millisecond))
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
 	return errors.Join(err, file.Close())
 }
 
 // negotiate sends the offer with all candidates, applies the answer and returns the URL of the session.
-func negotiate(ctx context.Context, connection *webrtc.PeerConnection, endpoint, token string) (string, error) {
+func (p *player) negotiate(ctx context.Context, connection *webrtc.PeerConnection) (string, error) {
 	offer, err := connection.CreateOffer(nil)
 	if err != nil {
 		return "", err
@@ -163,23 +251,18 @@ func negotiate(ctx context.Context, connection *webrtc.PeerConnection, endpoint,
 		return "", err
 	}
 	<-gathered
-	response, err := request(ctx, http.MethodPost, endpoint, token, []byte(connection.LocalDescription().SDP))
+	response, answer, err := p.request(ctx, http.MethodPost, p.endpoint, []byte(connection.LocalDescription().SDP))
 	if err != nil {
 		return "", err
 	}
-	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	if err != nil {
-		return "", err
-	}
-	if response.StatusCode != http.StatusCreated {
+	switch response.StatusCode {
+	case http.StatusCreated:
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity:
+		return "", fmt.Errorf("%w: %s: %s", errRejected, response.Status, answer)
+	default:
 		return "", fmt.Errorf("%s: %s", response.Status, answer)
 	}
-	base, err := url.Parse(endpoint)
-	if err != nil {
-		return "", err
-	}
-	session, err := base.Parse(response.Header.Get("Location"))
+	session, err := response.Request.URL.Parse(response.Header.Get("Location"))
 	if err != nil {
 		return "", err
 	}
@@ -187,14 +270,22 @@ func negotiate(ctx context.Context, connection *webrtc.PeerConnection, endpoint,
 	return session.String(), connection.SetRemoteDescription(description)
 }
 
-func request(ctx context.Context, method, address, token string, sdp []byte) (*http.Response, error) {
+func (p *player) request(ctx context.Context, method, address string, sdp []byte) (*http.Response, []byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(sdp))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	request.Header.Set("Authorization", "Bearer "+token)
+	request.Header.Set("Authorization", "Bearer "+p.token)
 	if sdp != nil {
 		request.Header.Set("Content-Type", "application/sdp")
 	}
-	return http.DefaultClient.Do(request)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	return response, body, err
 }

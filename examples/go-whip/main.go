@@ -2,7 +2,10 @@
 //
 //	WHIP_TOKEN=... go run . -url http://localhost:5002/whip/studio -video video.ivf -audio audio.ogg
 //
-// The token is that of a peer. An Ogg file has one packet in each page: ffmpeg -i input -c:a libopus -page_duration 20000 audio.ogg
+// The token is that of a peer, or an access token. An Ogg file has one packet in each page:
+// ffmpeg -i input -c:a libopus -page_duration 20000 audio.ogg
+//
+// If the connection is lost, for example because the node was drained, it offers again and continues the files.
 package main
 
 import (
@@ -13,10 +16,12 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"os/signal"
+	"strconv"
+	"sync"
 	"time"
 
 	"github.com/pion/interceptor"
@@ -26,36 +31,81 @@ import (
 	"github.com/pion/webrtc/v4/pkg/media/oggreader"
 )
 
+const (
+	// For each request, and for the connection after the answer.
+	timeout = 10 * time.Second
+	pause   = time.Second
+)
+
+// Ends of a session after which no offer follows.
+var (
+	errFileEnd  = errors.New("a file has ended")
+	errRejected = errors.New("rejected")
+)
+
+// source returns the next sample of a file, at its end io.EOF.
+type source func() (media.Sample, error)
+
+type encoder struct {
+	endpoint, token string
+	video, audio    source
+}
+
 func main() {
 	endpoint := flag.String("url", "", "WHIP URL of the room")
 	video := flag.String("video", "", "IVF file")
 	audio := flag.String("audio", "", "Ogg file")
+	reconnect := flag.Duration("reconnect", 2*time.Minute, "how long it offers again after a lost connection")
 	flag.Parse()
 	interrupted, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := publish(interrupted, *endpoint, os.Getenv("WHIP_TOKEN"), *video, *audio); err != nil {
+	videoSource, videoErr := open(*video, frames)
+	audioSource, audioErr := open(*audio, packets)
+	if err := errors.Join(videoErr, audioErr); err != nil {
+		log.Fatal(err)
+	}
+	e := &encoder{endpoint: *endpoint, token: os.Getenv("WHIP_TOKEN"), video: videoSource, audio: audioSource}
+	if err := e.run(interrupted, *reconnect); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func publish(interrupted context.Context, endpoint, token, video, audio string) error {
+// run publishes until the end of a file or an interrupt. The first offer is not repeated.
+func (e *encoder) run(interrupted context.Context, reconnect time.Duration) error {
+	var lost time.Time
+	for {
+		connected, err := e.publish(interrupted)
+		if interrupted.Err() != nil || errors.Is(err, errFileEnd) {
+			return nil
+		}
+		if connected {
+			lost = time.Now()
+		}
+		if lost.IsZero() || errors.Is(err, errRejected) || time.Since(lost) > reconnect {
+			return err
+		}
+		log.Printf("%v; offering again", err)
+		select {
+		case <-time.After(pause):
+		case <-interrupted.Done():
+		}
+	}
+}
+
+// publish runs one session; connected: false if it ended before its media were connected.
+func (e *encoder) publish(interrupted context.Context) (connected bool, err error) {
 	connection, err := newConnection()
 	if err != nil {
-		return err
+		return false, err
 	}
-	defer connection.Close()
 	ctx, cancel := context.WithCancelCause(interrupted)
-	connected := make(chan struct{})
-	connection.OnConnectionStateChange(func(state webrtc.PeerConnectionState) {
-		switch state {
-		case webrtc.PeerConnectionStateConnected:
-			fmt.Println("connected")
-			close(connected)
-		case webrtc.PeerConnectionStateFailed:
-			cancel(errors.New("the connection failed"))
-		}
-	})
-	play := func(mimeType string, open func(io.Reader) (func() (media.Sample, error), error), path string) error {
+	opened := watch(connection, cancel)
+	var senders sync.WaitGroup
+	// The next session reads the same files.
+	defer senders.Wait()
+	defer connection.Close()
+	defer cancel(nil)
+	play := func(mimeType string, next source) error {
 		track, err := webrtc.NewTrackLocalStaticSample(webrtc.RTPCodecCapability{MimeType: mimeType}, mimeType[:5], "go-whip")
 		if err != nil {
 			return err
@@ -64,33 +114,66 @@ func publish(interrupted context.Context, endpoint, token, video, audio string) 
 		if _, err := connection.AddTransceiverFromTrack(track, direction); err != nil {
 			return err
 		}
-		file, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		next, err := open(file)
-		go func() {
-			<-connected
-			cancel(send(ctx, track, next))
-		}()
-		return err
+		senders.Go(func() {
+			select {
+			case <-opened:
+				cancel(send(ctx, track, next))
+			case <-ctx.Done():
+			}
+		})
+		return nil
 	}
-	if err := errors.Join(play(webrtc.MimeTypeVP8, frames, video), play(webrtc.MimeTypeOpus, packets, audio)); err != nil {
-		return err
+	if err := errors.Join(play(webrtc.MimeTypeVP8, e.video), play(webrtc.MimeTypeOpus, e.audio)); err != nil {
+		return false, err
 	}
-	session, err := negotiate(ctx, connection, endpoint, token)
+	session, err := e.negotiate(ctx, connection)
 	if err != nil {
-		return err
+		return false, err
 	}
-	<-ctx.Done()
-	response, err := request(context.Background(), http.MethodDelete, session, token, nil)
-	if err == nil {
-		response.Body.Close()
+	select {
+	case <-opened:
+		fmt.Println("connected to", remoteAddress(connection.GetTransceivers()[0].Sender().Transport()))
+		connected = true
+		<-ctx.Done()
+	case <-time.After(timeout):
+		cancel(errors.New("the media did not connect"))
+	case <-ctx.Done():
 	}
-	if cause := context.Cause(ctx); interrupted.Err() == nil && !errors.Is(cause, io.EOF) {
-		return cause
+	err = context.Cause(ctx)
+	// The next offer replaces a session whose connection was lost.
+	if interrupted.Err() != nil || errors.Is(err, errFileEnd) {
+		if _, _, err := e.request(context.Background(), http.MethodDelete, session, nil); err != nil {
+			log.Printf("could not end the session: %v", err)
+		}
 	}
-	return err
+	return connected, err
+}
+
+// watch returns a channel that is closed when the media are connected, and cancels when the connection is lost.
+func watch(connection *webrtc.PeerConnection, cancel context.CancelCauseFunc) <-chan struct{} {
+	opened := make(chan struct{})
+	var once sync.Once
+	connection.OnConnectionStateChange(func(state webrtc.PeerConnectionState) {
+		switch state {
+		case webrtc.PeerConnectionStateConnected:
+			once.Do(func() { close(opened) })
+		case webrtc.PeerConnectionStateFailed:
+			cancel(errors.New("the connection was lost"))
+		case webrtc.PeerConnectionStateClosed:
+			// A node that ends the session sends a DTLS alert, after which pion closes the connection: it never fails.
+			cancel(errors.New("the node closed the connection"))
+		}
+	})
+	return opened
+}
+
+// remoteAddress returns the UDP address to which the media are sent, or from which they arrive.
+func remoteAddress(transport *webrtc.DTLSTransport) string {
+	pair, err := transport.ICETransport().GetSelectedCandidatePair()
+	if err != nil || pair == nil {
+		return "an unknown address"
+	}
+	return net.JoinHostPort(pair.Remote.Address, strconv.Itoa(int(pair.Remote.Port)))
 }
 
 func newConnection() (*webrtc.PeerConnection, error) {
@@ -100,12 +183,14 @@ func newConnection() (*webrtc.PeerConnection, error) {
 	}
 	// For a node on the same computer.
 	settings.SetIncludeLoopbackCandidate(true)
+	// A node that crashed sends no alert: the connection fails after 10 s instead of 30 s.
+	settings.SetICETimeouts(5*time.Second, 5*time.Second, 2*time.Second)
 	api := webrtc.NewAPI(webrtc.WithMediaEngine(engine), webrtc.WithInterceptorRegistry(interceptors), webrtc.WithSettingEngine(settings))
 	return api.NewPeerConnection(webrtc.Configuration{})
 }
 
 // negotiate sends the offer with all candidates, applies the answer and returns the URL of the session.
-func negotiate(ctx context.Context, connection *webrtc.PeerConnection, endpoint, token string) (string, error) {
+func (e *encoder) negotiate(ctx context.Context, connection *webrtc.PeerConnection) (string, error) {
 	offer, err := connection.CreateOffer(nil)
 	if err != nil {
 		return "", err
@@ -115,23 +200,18 @@ func negotiate(ctx context.Context, connection *webrtc.PeerConnection, endpoint,
 		return "", err
 	}
 	<-gathered
-	response, err := request(ctx, http.MethodPost, endpoint, token, []byte(connection.LocalDescription().SDP))
+	response, answer, err := e.request(ctx, http.MethodPost, e.endpoint, []byte(connection.LocalDescription().SDP))
 	if err != nil {
 		return "", err
 	}
-	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	if err != nil {
-		return "", err
-	}
-	if response.StatusCode != http.StatusCreated {
+	switch response.StatusCode {
+	case http.StatusCreated:
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity:
+		return "", fmt.Errorf("%w: %s: %s", errRejected, response.Status, answer)
+	default:
 		return "", fmt.Errorf("%s: %s", response.Status, answer)
 	}
-	base, err := url.Parse(endpoint)
-	if err != nil {
-		return "", err
-	}
-	session, err := base.Parse(response.Header.Get("Location"))
+	session, err := response.Request.URL.Parse(response.Header.Get("Location"))
 	if err != nil {
 		return "", err
 	}
@@ -139,23 +219,34 @@ func negotiate(ctx context.Context, connection *webrtc.PeerConnection, endpoint,
 	return session.String(), connection.SetRemoteDescription(description)
 }
 
-func request(ctx context.Context, method, address, token string, sdp []byte) (*http.Response, error) {
+func (e *encoder) request(ctx context.Context, method, address string, sdp []byte) (*http.Response, []byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(sdp))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	request.Header.Set("Authorization", "Bearer "+token)
+	request.Header.Set("Authorization", "Bearer "+e.token)
 	if sdp != nil {
 		request.Header.Set("Content-Type", "application/sdp")
 	}
-	return http.DefaultClient.Do(request)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	return response, body, err
 }
 
 // send writes samples in real time until the end of the file.
-func send(ctx context.Context, track *webrtc.TrackLocalStaticSample, next func() (media.Sample, error)) error {
+func send(ctx context.Context, track *webrtc.TrackLocalStaticSample, next source) error {
 	due := time.Now()
 	for {
 		sample, err := next()
+		if errors.Is(err, io.EOF) {
+			return errFileEnd
+		}
 		if err != nil {
 			return err
 		}
@@ -171,7 +262,16 @@ func send(ctx context.Context, track *webrtc.TrackLocalStaticSample, next func()
 	}
 }
 
-func frames(file io.Reader) (func() (media.Sample, error), error) {
+// open returns the samples of a file, which stays open.
+func open(path string, samples func(io.Reader) (source, error)) (source, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return samples(file)
+}
+
+func frames(file io.Reader) (source, error) {
 	reader, header, err := ivfreader.NewWith(file)
 	if err != nil {
 		return nil, err
@@ -183,7 +283,7 @@ func frames(file io.Reader) (func() (media.Sample, error), error) {
 	}, nil
 }
 
-func packets(file io.Reader) (func() (media.Sample, error), error) {
+func packets(file io.Reader) (source, error) {
 	reader, _, err := oggreader.NewWith(file)
 	var before uint64
 	return func() (media.Sample, error) {

@@ -2,9 +2,12 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { stat } from 'node:fs/promises';
 import type { TestContext } from 'node:test';
 import type { ApiClient } from '../kit/answers/api-client.ts';
-import { decode } from '../kit/media/recorded-file.ts';
+import { eventually } from '../kit/eventually.ts';
+import { assertColor, assertNear, audioSamples, colors, decode } from '../kit/media/recorded-file.ts';
+import { green } from '../kit/media/sources.ts';
 
 export const fragmentType = 'application/trickle-ice-sdpfrag';
 
@@ -35,6 +38,22 @@ export function startProgram(t: TestContext, program: string, args: readonly str
     assert.equal(await ended, 0, output);
   };
   return { stop, output: () => output };
+}
+
+/** Waits until a file is larger than this number of bytes. A failure shows the output of the programs. */
+export async function untilSize(path: string, bytes: number, programs: readonly Program[], within?: number): Promise<void> {
+  const size = async () => (await stat(path).catch(() => undefined))?.size ?? 0;
+  const what = () => `${path} has ${bytes} bytes\n${programs.map(({ output }) => output()).join('\n')}`;
+  await eventually(what, async () => (await size()) > bytes, { within });
+}
+
+/** Asserts that files contain what makeTracks() creates: green video with a moving box, and the tone. */
+export async function assertPlayed({ video, audio }: { video: string; audio: string }, frequency: number): Promise<void> {
+  const frames = await colors(video);
+  assert.ok(frames.length > 20, `${frames.length} frames`);
+  for (const frame of frames) assertColor(frame, green);
+  assert.ok((await movingFrames(video)) > 0.9, 'the box moves in almost every frame');
+  assertNear((await audioSamples(audio)).frequency, frequency, 5, 'the tone');
 }
 
 /** The part of the frames that differ from the frame before. */

@@ -84,7 +84,9 @@ export const layers = [
   {
     name: 'cluster',
     worker: true,
-    packages: [...aptPackages.cluster, ...aptPackages.networks],
+    packages: [...aptPackages.cluster, ...aptPackages.networks, ...aptPackages.media],
+    programs: [],
+    goPrograms: ['whip-reconnect'],
     cores: 0.45,
     testTimeout: 120_000,
     fileTimeout: 600_000,

@@ -48,18 +48,18 @@ const programme = {
   opus: ['-c:a', 'libopus', '-ac', '2', '-b:a', '64k'],
 };
 
-/** Encodes some seconds and repeats them for about a minute. */
-async function makeRepeated(path: string, args: readonly string[], format: readonly string[]): Promise<void> {
+/** Encodes some seconds and repeats them. */
+async function makeRepeated(path: string, args: readonly string[], format: readonly string[], seconds = 60): Promise<void> {
   const once = `${path}.once`;
   await makeFile(once, [...args, ...format]);
-  await makeFile(path, ['-stream_loop', String(60 / programme.seconds), '-i', once, '-c', 'copy', ...format]);
+  await makeFile(path, ['-stream_loop', String(seconds / programme.seconds), '-i', once, '-c', 'copy', ...format]);
 }
 
-/** VP8 without audio (IVF), and Opus with one packet in each page (Ogg), of about a minute. */
-export async function makeTracks(video: string, audio: string, frequency: number): Promise<void> {
+/** VP8 without audio (IVF), and Opus with one packet in each page (Ogg), of about a minute unless `seconds` is given. */
+export async function makeTracks(video: string, audio: string, frequency: number, seconds?: number): Promise<void> {
   const vp8 = ['-c:v', 'libvpx', '-b:v', '200k', '-deadline', 'realtime', '-cpu-used', '8', '-auto-alt-ref', '0'];
-  await makeRepeated(video, [...programme.video(), ...vp8], ['-f', 'ivf']);
-  await makeRepeated(audio, [...programme.audio(frequency), ...programme.opus], ['-page_duration', '20000', '-f', 'ogg']);
+  await makeRepeated(video, [...programme.video(), ...vp8], ['-f', 'ivf'], seconds);
+  await makeRepeated(audio, [...programme.audio(frequency), ...programme.opus], ['-page_duration', '20000', '-f', 'ogg'], seconds);
 }
 
 /** H.264 of this profile without B frames, and Opus: an MPEG transport stream of about a minute. */
