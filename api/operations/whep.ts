@@ -6,16 +6,11 @@ import { does } from '../core/response.ts';
 import { iceUpdated, sdpSchema, sessionCreated, sessionErrors, timeoutMs } from './whip.ts';
 import { iceFragmentType, sdpType } from './whip-session.ts';
 
-/** `speaker` or the id of a peer. */
-const playedVideoSchema = z
-  .string()
-  .regex(idPattern, idRule)
-  .refine((video) => video !== 'programme', 'must not be programme: the composed video of a component is available over HLS only')
-  .default('speaker')
-  .meta({
-    description:
-      '`speaker`, the default: the video of the active speaker, which changes without negotiation; else the id of the peer whose video is played.',
-  });
+/** `speaker`, `programme` or the id of a peer. */
+const playedVideoSchema = z.string().regex(idPattern, idRule).default('speaker').meta({
+  description:
+    '`speaker`, the default: the video of the active speaker, which changes without negotiation; `programme`: the video and the mix that the `hls` component of the room composes; else the id of the peer whose video is played.',
+});
 const query = z.object({ video: playedVideoSchema });
 
 const whep = { tag: 'whep', auth: 'peer', runs: 'room', errors: sessionErrors } as const;
@@ -26,11 +21,20 @@ export const whepOperations = {
     ...whep,
     summary: 'Play with WHEP (draft-ietf-wish-whep): the response answers the offer of a player.',
     description:
-      'The token is that of a peer, which becomes connected, or an access token, which creates its peer, and its room if it has the grant. The first video section gets `video`, the first three audio sections the loudest peers and the components; further sections are rejected in the answer. A session that the peer has already started this way ends; a peer that is connected over its websocket or with WHIP is rejected with `conflict`, except with an access token, which takes over. A peer that is not admitted to its room is rejected with `conflict` too.',
+      'The token is that of a peer, which becomes connected, or an access token, which creates its peer, and its room if it has the grant. The first video section gets `video`, the first three audio sections the loudest peers and the components (with `programme` the first one the mix; without an `hls` component it is rejected with `component_not_found`); further sections are rejected in the answer. A session that the peer has already started this way ends; a peer that is connected over its websocket or with WHIP is rejected with `conflict`, except with an access token, which takes over. A peer that is not admitted to its room is rejected with `conflict` too.',
     query,
     body: { schema: sdpSchema, required: true, type: sdpType },
     response: sessionCreated,
-    errors: [...sessionErrors, 'conflict', 'not_acceptable', 'offer_rejected', 'unavailable', 'room_full', 'no_node_accepts_rooms'],
+    errors: [
+      ...sessionErrors,
+      'conflict',
+      'not_acceptable',
+      'offer_rejected',
+      'component_not_found',
+      'unavailable',
+      'room_full',
+      'no_node_accepts_rooms',
+    ],
     timeoutMs,
   }),
   updateWhep: operation('PATCH /whep/{roomId}/{sessionId}', {

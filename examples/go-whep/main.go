@@ -1,4 +1,5 @@
-// Plays a room with WHEP and pion, and records what it plays: video with VP8 to an IVF file, audio with Opus to an Ogg file.
+// Plays a room with WHEP and pion, and records what it plays: video with VP8 to an IVF file or with H.264 to a byte stream, audio with Opus
+// to an Ogg file.
 //
 //	WHEP_TOKEN=... go run . -url http://localhost:5002/whep/studio -video video.ivf -audio audio.ogg
 //
@@ -31,6 +32,7 @@ import (
 	"github.com/pion/rtcp"
 	"github.com/pion/webrtc/v4"
 	"github.com/pion/webrtc/v4/pkg/media"
+	"github.com/pion/webrtc/v4/pkg/media/h264writer"
 	"github.com/pion/webrtc/v4/pkg/media/ivfwriter"
 	"github.com/pion/webrtc/v4/pkg/media/oggwriter"
 )
@@ -56,7 +58,7 @@ type player struct {
 
 func main() {
 	endpoint := flag.String("url", "", "WHEP URL of the room")
-	video := flag.String("video", "", "IVF file")
+	video := flag.String("video", "", "IVF file of VP8, or byte stream of H.264")
 	audio := flag.String("audio", "", "Ogg file")
 	reconnect := flag.Duration("reconnect", 2*time.Minute, "how long it offers again after a lost connection")
 	flag.Parse()
@@ -207,6 +209,8 @@ func record(track *webrtc.TrackRemote, video, audio string) (err error) {
 	switch codec.MimeType {
 	case webrtc.MimeTypeVP8:
 		file, err = ivfwriter.New(video)
+	case webrtc.MimeTypeH264:
+		file, err = h264writer.New(video)
 	case webrtc.MimeTypeOpus:
 		file, err = oggwriter.New(audio, codec.ClockRate, codec.Channels)
 	default:

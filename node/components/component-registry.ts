@@ -70,7 +70,7 @@ export class ComponentRegistry implements ComponentFactory {
       admission,
     });
     this.#factories = {
-      hls: { needsAv: true, create: (given, { roomId }) => createHlsSpec(given, roomId, this.streams) },
+      hls: { needsAv: true, create: (given, room) => createHlsSpec(given, room, this.streams) },
       recording: { create: (given) => createRecordingSpec(given, this.recordings, uploads) },
       sip: { needsAv: true, create: (given) => createSipSpec(given, this.#sipUserAgents) },
       file: { create: (given, room) => createFileSpec(given, { resources, ...room }) },

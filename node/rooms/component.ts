@@ -9,7 +9,16 @@ import type { PublishedTrackStats } from '../../api/stats.ts';
 import type { Log } from '../common/log.ts';
 import type { RoomChange } from './changes/room-change.ts';
 import { newId } from './ids.ts';
-import type { ComponentHost, ComponentRunner, ComponentSpec, RoomIdentity, RoomMedia, RtpEgress, RtpIngress } from './interfaces.ts';
+import type {
+  ComponentHost,
+  ComponentRunner,
+  ComponentSpec,
+  ProgrammeTracks,
+  RoomIdentity,
+  RoomMedia,
+  RtpEgress,
+  RtpIngress,
+} from './interfaces.ts';
 import type { PhoneCallRunner } from './phone-calls.ts';
 import { Track } from './track.ts';
 
@@ -23,6 +32,8 @@ export type ComponentContext = {
   /** Tracks that others publish in the room. */
   published: () => Iterable<Track>;
   nameOf: ComponentHost['nameOf'];
+  /** The component, or what it composes, changed. */
+  programmeChanged: () => void;
   /** Removes the component from the room's list. */
   forget: (componentId: string) => void;
 };
@@ -37,6 +48,8 @@ export class Component {
   readonly #input: RtpIngress;
   readonly #outputs = new Set<RtpEgress>();
   readonly #runner: ComponentRunner;
+  #programmeInput: RtpIngress | undefined;
+  #programme: ProgrammeTracks | undefined;
   /** Peers and components to receive from (manual mode). */
   readonly #origins = new Set<string>();
   /** Encrypted tracks of the room that were reported. */
@@ -66,6 +79,11 @@ export class Component {
         if (this.#tracks.has(trackId)) this.removeTrack(trackId);
       },
       openOutput: () => this.#openOutput(),
+      openProgramme: () => this.#openProgramme(),
+      programmeChanged: (tracks) => {
+        this.#programme = tracks;
+        if (!this.#ended) this.#room.programmeChanged();
+      },
       nameOf: room.nameOf,
       showProperties: (change) => {
         this.#properties = { ...this.#properties, ...change };
@@ -86,6 +104,15 @@ export class Component {
 
   get tracks(): Iterable<Track> {
     return this.#tracks.values();
+  }
+
+  /** What it composes, while it is sent to players. */
+  get programme(): ProgrammeTracks | undefined {
+    return this.#ended ? undefined : this.#programme;
+  }
+
+  sendProgramme(wanted: boolean): void {
+    if (this.#started && !this.#ended) this.#runner.sendProgramme?.(wanted);
   }
 
   /** Number of live parts that a drain waits for. */
@@ -119,6 +146,7 @@ export class Component {
       this.#started = true;
       if (!this.#ended) this.#room.announce({ kind: 'componentStarted', componentId: this.id });
       this.updateReceived();
+      this.#room.programmeChanged();
     } catch (error) {
       this.crash(error instanceof ServiceError ? error.message : 'Component could not be started');
       throw error;
@@ -264,6 +292,13 @@ export class Component {
     return output;
   }
 
+  #openProgramme(): RtpIngress {
+    if (this.#ended) throw new ServiceError('component_not_found', `Component ${this.id} does not exist`);
+    this.#programmeInput?.close();
+    this.#programmeInput = this.#room.media.openInput();
+    return this.#programmeInput;
+  }
+
   #require(trackId: string): Track {
     const track = this.#tracks.get(trackId);
     if (!track) throw new ServiceError('track_not_found', `Track ${trackId} does not exist`);
@@ -276,8 +311,10 @@ export class Component {
     this.#closed = this.#runner.close().catch((error: unknown) => this.#log.warn({ err: error }, 'could not close component cleanly'));
     for (const trackId of [...this.#tracks.keys()]) this.removeTrack(trackId);
     this.#input.close();
+    this.#programmeInput?.close();
     for (const output of this.#outputs) output.close();
     this.#room.forget(this.id);
+    this.#room.programmeChanged();
     announce();
     this.#over = true;
     return this.#closed;

@@ -206,6 +206,9 @@ export interface RtpEgress {
   close(): void;
 }
 
+/** Ids of what a component composes of its room, in the media of the room: no tracks of the room. Without H.264 there is no video. */
+export type ProgrammeTracks = { audio: string; video: string | undefined };
+
 /** A track of a room as a receiving component sees it. `encoding`: its codec, for example opus. */
 export type SubscribableTrack = { id: string; origin: TrackOrigin; kind: Kind; encoding: string; metadata: Metadata | null };
 
@@ -217,6 +220,8 @@ export interface ComponentRunner {
   receive?(tracks: readonly SubscribableTrack[]): void;
   /** Only for types that make phone calls. */
   readonly calls?: PhoneCallRunner;
+  /** Starts or stops sending the programme to players. Only for types that compose. */
+  sendProgramme?(wanted: boolean): void;
   /** Number of live parts that a drain waits for, e.g. phone calls; none if omitted. */
   readonly busy?: number;
   /** Ends the component. Idempotent; resolves when all its resources are released. */
@@ -245,6 +250,10 @@ export type ComponentHost = {
   unpublish: (trackId: string) => void;
   /** Opens an egress from the room to this component; it closes with the component at the latest. */
   openOutput: () => RtpEgress;
+  /** Opens an ingress for the programme, and closes the one before; it closes with the component at the latest. */
+  openProgramme: () => RtpIngress;
+  /** The programme is sent with these tracks, or not any more. */
+  programmeChanged: (tracks: ProgrammeTracks | undefined) => void;
   /** Display name of a peer: `name` of its metadata. */
   nameOf: (peerId: string) => string | null;
   /** Updates public properties of the component. */

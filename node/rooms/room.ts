@@ -35,6 +35,7 @@ import { DataBudget } from './peers/data-budget.ts';
 import type { Present } from './peers/peer-context.ts';
 import { Peers } from './peers/peers.ts';
 import { Shown } from './peers/shown.ts';
+import { Programme } from './programme.ts';
 import { RoomStatsCollector } from './room-stats-collector.ts';
 import { Rpcs } from './rpcs.ts';
 import type { Track } from './track.ts';
@@ -71,6 +72,7 @@ export class Room {
   readonly #stats: RoomStatsCollector;
   readonly #serverEvents: ServerEvents;
   readonly #peerlessTimeout: PeerlessTimeout;
+  readonly #programme: Programme;
   readonly #metadata: Shown<Metadata | null>;
   #config: RoomConfigView;
   #activeSpeaker: string | null = null;
@@ -100,6 +102,7 @@ export class Room {
       },
     });
     this.components = this.#openComponents();
+    this.#programme = new Programme(() => this.components.all());
     this.peers = this.#openPeers();
     this.#peerlessTimeout = new PeerlessTimeout({
       timeout: () => milliseconds(this.#config.peerlessPurgeTimeout),
@@ -220,6 +223,7 @@ export class Room {
         announce: (change) => this.#announce(change),
         published: () => this.tracks(),
         nameOf: (peerId) => this.peers.find(peerId)?.profile.name ?? null,
+        programmeChanged: () => this.#programme.update(),
       },
     });
   }
@@ -239,6 +243,7 @@ export class Room {
         media: this.#media,
         announce: (change) => this.#announce(change),
         present: (peerId) => this.#presentFor(peerId),
+        programme: this.#programme,
         setMetadata: (metadata) => this.#metadata.set(metadata),
         dataMaxBytes,
         relay: (message, target) => {

@@ -5,15 +5,14 @@ import { audioAssignment, type PlayableTrack, type Speech, videoCandidates } fro
 
 /** `video`: `speaker` or the id of a peer. `speaker`: the active speaker. */
 export type PlayerStreamsOptions = { video: string; speaker: string | null };
-type Streams = {
-  audio: readonly FixedStream[];
-  video: FixedStream | undefined;
+export type FixedStreams = { audio: readonly FixedStream[]; video: FixedStream | undefined };
+type Streams = FixedStreams & {
   /** Tracks that the peer may receive. */
   tracks: () => Iterable<PlayableTrack>;
 };
 
 /** Events after which other tracks may be played. */
-const changes = new Set<PeerEvent['event']>(['trackAdded', 'trackRemoved', 'trackPaused', 'trackResumed', 'permissionsUpdated']);
+export const changes = new Set<PeerEvent['event']>(['trackAdded', 'trackRemoved', 'trackPaused', 'trackResumed', 'permissionsUpdated']);
 
 export class PlayerStreams {
   readonly #video: string;

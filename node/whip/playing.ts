@@ -5,12 +5,13 @@ import type { PeerEvent } from '../../api/socket/peer-events.ts';
 import type { FixedStream } from '../rooms/interfaces.ts';
 import type { RoomSession } from '../rooms/peers/room-session.ts';
 import type { AnswerSection, MediaAnswer } from '../sdp/answer.ts';
-import { isRtx, namesOf, type RtpCapabilities } from '../sdp/codecs.ts';
+import { codecsOf, isRtx, namesOf, type RtpCapabilities } from '../sdp/codecs.ts';
 import { offerRejected } from '../sdp/description.ts';
 import type { MediaSection, Offer } from '../sdp/offer.ts';
 import { offeredNames } from '../sdp/producer-parameters.ts';
 import { type ReceiverParameters, receiverParameters } from '../sdp/receiver-parameters.ts';
-import { PlayerStreams } from './player-streams.ts';
+import { type FixedStreams, PlayerStreams } from './player-streams.ts';
+import { ProgrammeStreams, programmeCapabilities } from './programme-streams.ts';
 import type { SessionMedia, SessionStart } from './session.ts';
 
 /** Sections of an offer that get a stream. */
@@ -18,22 +19,44 @@ const maxStreams = { audio: 3, video: 1 };
 /** Largest SSRC of the first stream, so that those of all streams are valid. */
 const maxFirstSsrc = 0xffff_ff00;
 
+/** What the streams of a player play. */
+type PlayedStreams = {
+  open(streams: FixedStreams & { room: RoomSession; tracks: RoomSession['receivableTracks'] }): void;
+  notify(event: PeerEvent): void;
+  update(): void;
+  close?(): void;
+};
+/** What a player may get. `available`: its codecs, in a message. */
+type Source = { capabilities: RtpCapabilities; maxStreams: Record<MediaSection['kind'], number>; available: string };
 type Reception = { section: MediaSection; accepted: ReceiverParameters | undefined };
 
-/** @param video `speaker` or the id of a peer */
+/** @param video `speaker`, `programme` or the id of a peer */
 export function playing(video: string): SessionStart {
-  return (offer, { capabilities, speaker, peer }) => {
+  return (offer, { capabilities, speaker, peer, composed }) => {
     if (!peer.rights.permissions.subscribe) throw new ServiceError('forbidden', 'This peer is not permitted to subscribe');
-    return new Playing(receptionsOf(offer, capabilities), new PlayerStreams({ video, speaker }));
+    if (video !== 'programme') {
+      const available = `this room forwards ${namesOf(capabilities.codecs ?? [])}`;
+      return new Playing(receptionsOf(offer, { capabilities, maxStreams, available }), new PlayerStreams({ video, speaker }));
+    }
+    if (!composed) throw new ServiceError('component_not_found', `Room ${peer.roomId} has no programme: it has no component of type hls`);
+    return new Playing(receptionsOf(offer, programmeSource(capabilities)), new ProgrammeStreams());
   };
+}
+
+function programmeSource(room: RtpCapabilities): Source {
+  const capabilities = programmeCapabilities(room);
+  const hasVideo = codecsOf(capabilities, 'video').length > 0;
+  const available = hasVideo ? 'Opus, and H.264 of the profile main' : 'only Opus, because the room does not forward H.264';
+  return { capabilities, maxStreams: { audio: 1, video: 1 }, available: `the programme has ${available}` };
 }
 
 class Playing implements SessionMedia {
   readonly direction = 'recv';
   readonly #receptions: readonly Reception[];
-  readonly #streams: PlayerStreams;
+  readonly #streams: PlayedStreams;
+  #closed = false;
 
-  constructor(receptions: readonly Reception[], streams: PlayerStreams) {
+  constructor(receptions: readonly Reception[], streams: PlayedStreams) {
     this.#receptions = receptions;
     this.#streams = streams;
   }
@@ -54,7 +77,8 @@ class Playing implements SessionMedia {
       streams[kind].push(await room.media.openFixedStream({ kind, mid: mid.slice(0, 8), cname, ...ssrcs, rtpCapabilities, numbers }));
       sections.push(answerOf(section, accepted, { cname, ...ssrcs }));
     }
-    this.#streams.open({ audio: streams.audio, video: streams.video[0], tracks: () => room.receivableTracks() });
+    if (this.#closed) return sections;
+    this.#streams.open({ audio: streams.audio, video: streams.video[0], room, tracks: () => room.receivableTracks() });
     // The only stream follows the active speaker.
     room.audioLevels = streams.audio.length > 1;
     return sections;
@@ -67,10 +91,15 @@ class Playing implements SessionMedia {
   receiversChanged(): void {
     this.#streams.update();
   }
+
+  close(): void {
+    this.#closed = true;
+    this.#streams.close?.();
+  }
 }
 
 /** The sections of an offer that receives, each with what the room can send in it. @throws ServiceError `offer_rejected` */
-function receptionsOf({ sections }: Offer, capabilities: RtpCapabilities): Reception[] {
+function receptionsOf({ sections }: Offer, { capabilities, maxStreams: most, available }: Source): Reception[] {
   const media = sections.map((section) => {
     if (section.kind === 'application') throw offerRejected(`Section ${section.mid} offers data channels, which WHEP does not have`);
     return section;
@@ -81,13 +110,13 @@ function receptionsOf({ sections }: Offer, capabilities: RtpCapabilities): Recep
   const receptions = media.map((section): Reception => {
     const { kind } = section;
     const accepted =
-      receiving.includes(section) && counts[kind] < maxStreams[kind] ? receiverParameters(section, capabilities, media) : undefined;
+      receiving.includes(section) && counts[kind] < most[kind] ? receiverParameters(section, capabilities, media) : undefined;
     if (accepted) counts[kind] += 1;
     return { section, accepted };
   });
   if (receptions.some(({ accepted }) => accepted)) return receptions;
   const offered = offeredNames(receiving.flatMap(({ codecs }) => codecs));
-  throw offerRejected(`The offer receives ${offered}; this room forwards ${namesOf(capabilities.codecs ?? [])}`);
+  throw offerRejected(`The offer receives ${offered}; ${available}`);
 }
 
 function answerOf(

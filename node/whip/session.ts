@@ -38,9 +38,11 @@ export interface SessionMedia {
   notify?(event: PeerEvent): void;
   /** A publisher chose other receivers of its tracks. */
   receiversChanged?(): void;
+  /** The session has ended, possibly during open(). Called once. */
+  close?(): void;
 }
-/** What the room has for an offer. `speaker`: the active speaker. */
-export type SessionContext = { peer: Peer; capabilities: RtpCapabilities; speaker: string | null };
+/** What the room has for an offer. `speaker`: the active speaker; `composed`: true if a component composes the room. */
+export type SessionContext = { peer: Peer; capabilities: RtpCapabilities; speaker: string | null; composed: boolean };
 /** The media that a client of a protocol offers to send or to receive. @throws ServiceError `offer_rejected`, `forbidden` */
 export type SessionStart = (offer: Offer, context: SessionContext) => SessionMedia;
 type Negotiated = { room: RoomSession; transport: TransportOptions; client: IceCredentials; tagged: AnswerSection };
@@ -143,6 +145,7 @@ export class WhipSession implements PeerConnection {
     if (this.#ended) return false;
     this.#ended = true;
     this.#timer?.stop();
+    this.#media?.close?.();
     this.#options.ended();
     return true;
   }

@@ -56,9 +56,10 @@ export class WhipSessions {
     if (!peer.admission.permitted)
       throw new ServiceError('conflict', `Peer ${peer.id} is not admitted to the room; only a peer with a websocket can wait`);
     const offer = parseOffer(sdp);
-    const { rtpCapabilities, activeSpeaker } = await peer.welcome();
+    const { rtpCapabilities, activeSpeaker, components } = await peer.welcome();
     const capabilities = rtpCapabilitiesSchema.parse(rtpCapabilities);
-    const media = begin(offer, { peer, capabilities, speaker: activeSpeaker });
+    const composed = components.some(({ type }) => type === 'hls');
+    const media = begin(offer, { peer, capabilities, speaker: activeSpeaker, composed });
     if (this.#closed) throw new ServiceError('unavailable', 'This node is shutting down');
     const session = this.#open(peer, takeover);
     const answer = await session.start(offer, media);

@@ -4,6 +4,8 @@ import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { eventuallyIn } from '../kit/browser/browser.ts';
 import type { Colour } from '../kit/browser/client-page.ts';
+import { postWhenIdle } from '../kit/media/sources.ts';
+import { makeResources } from '../kit/processes/resources-folder.ts';
 import { blue, type ClientFixture, css, enter, type PagePeer, red, startClientFixture } from './client-kit.ts';
 
 type Player = {
@@ -190,4 +192,27 @@ test('a player that others wrote plays one peer with WHEP, also when that peer p
   assert.equal((await fixture.node.api.get(`/room/${fixture.roomId}/peer/${id}`)).body.data.peer.status, 'connected');
   await page.evaluate(() => player.client?.stop());
   assert.equal((await fixture.node.api.get(`/room/${fixture.roomId}/peer/${id}`)).body.data.peer.status, 'disconnected');
+});
+
+test('a page plays the programme of the room with WHEP: what the hls component composes', async (t) => {
+  const fixture = await startClientFixture(t, {
+    SVC_CORS_ORIGINS: '*',
+    SVC_COMPONENTS_USED: 'hls',
+    SVC_RESOURCES_BASE_PATH: await makeResources(t),
+  });
+  const ada = await enter(fixture, 'ada', { subscribe: 'manual' });
+  await publish(ada, red, 440);
+  const options = { width: 320, height: 180, layout: 'single' };
+  const { status } = await postWhenIdle(fixture.node.api, `/room/${fixture.roomId}/component`, { type: 'hls', options });
+  assert.equal(status, 201);
+  const { page } = await newPlayer(fixture, play, '?video=programme');
+  await speak(ada, true);
+  await shows(page, red, 440);
+  assert.deepEqual(
+    (await received(page)).map(({ kind, codec }) => [kind, codec]),
+    [
+      ['audio', 'audio/opus'],
+      ['video', 'video/H264'],
+    ],
+  );
 });

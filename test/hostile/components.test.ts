@@ -244,6 +244,7 @@ async function flawedStream(t: TestContext, fault: string, tracks: number) {
       crashed: (reason) => crashes.push(reason),
     },
     streams,
+    forwardsH264: true,
     options: parseOptions({ width: 320, height: 180, segmentDuration: 1 }, false),
     module: await flawedComposer(resources, fault),
   });

@@ -48,6 +48,7 @@ test('a composer with a hanging encoder ends, and the stream continues with anot
       crashed: (reason) => crashes.push(reason),
     },
     streams,
+    forwardsH264: true,
     options: parseOptions({ width: 320, height: 180, segmentDuration: 1 }, false),
     module: await losingItsThreads(resources),
   });

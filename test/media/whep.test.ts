@@ -74,7 +74,13 @@ test('requests that WHEP does not allow are rejected with one message, and chang
     ],
     ['an offer that sends', '/whep/r', { token, ...offerOf(pion) }, 422, 'offer_rejected'],
     ['no codec of the room', '/whep/r', { token, ...offerOf(h265) }, 422, 'offer_rejected'],
-    ['composed video', '/whep/r?video=programme', { token, ...offerOf(playersOffer) }, 400, 'invalid_field'],
+    [
+      'the programme of a room without a composer',
+      '/whep/r?video=programme',
+      { token, ...offerOf(playersOffer) },
+      404,
+      'component_not_found',
+    ],
     ['an unknown session', '/whep/r/none', { token }, 405, 'method_not_allowed'],
   ];
   for (const [name, path, sent, status, code] of cases) {

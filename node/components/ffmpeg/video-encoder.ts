@@ -82,10 +82,15 @@ export class VideoEncoder {
     return this.#context;
   }
 
+  /** SPS and PPS with start codes; frames do not contain them. */
+  get parameterSets(): Buffer {
+    return this.#context.extraData ?? Buffer.alloc(0);
+  }
+
   /** As in RFC 6381 (section 3.3). */
   get codec(): string {
-    const bytes = this.#context.extraData ?? Buffer.alloc(0);
-    // The extradata starts with the SPS: profile, constraints and level follow its NAL unit type.
+    const bytes = this.parameterSets;
+    // They start with the SPS: profile, constraints and level follow its NAL unit type.
     const at = bytes.indexOf(startCode) + startCode.length;
     return `avc1.${bytes.subarray(at + 1, at + 4).toString('hex')}`;
   }

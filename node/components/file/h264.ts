@@ -1,4 +1,4 @@
-// H.264 byte stream (ITU-T H.264, Annex B): NAL units, access units, profile and RTP payloads (RFC 6184).
+// H.264 byte stream (ITU-T H.264, Annex B): NAL units, access units and profile.
 import { MediaFileError } from './file-error.ts';
 
 const startCode = Buffer.from([0, 0, 1]);
@@ -118,53 +118,4 @@ export function isConstrainedBaseline(id: string): boolean {
   if (profile === '42') return (constraints & 0x40) !== 0;
   if (profile === '4d') return (constraints & 0x80) !== 0;
   return profile === '58' && (constraints & 0xc0) === 0xc0;
-}
-
-/** Maximum bytes of an RTP payload that fits any path, with headers and encryption. */
-const maxPayload = 1200;
-
-/** Payloads of one access unit: small NAL units aggregated (STAP-A), large ones fragmented (FU-A), others unchanged. */
-export function h264Payloads(nals: readonly Buffer[], limit = maxPayload): Buffer[] {
-  const payloads: Buffer[] = [];
-  let group: Buffer[] = [];
-  let size = 1;
-  const flush = () => {
-    if (group.length > 0) payloads.push(group.length === 1 ? (group[0] as Buffer) : aggregate(group));
-    group = [];
-    size = 1;
-  };
-  for (const nal of nals) {
-    if (size + 2 + nal.length > limit) flush();
-    if (nal.length > limit) payloads.push(...fragments(nal, limit));
-    else {
-      group.push(nal);
-      size += 2 + nal.length;
-    }
-  }
-  flush();
-  return payloads;
-}
-
-/** STAP-A (section 5.7.1). */
-function aggregate(nals: readonly Buffer[]): Buffer {
-  const importance = Math.max(...nals.map((nal) => (nal[0] ?? 0) & 0x60));
-  const parts: Buffer[] = [Buffer.from([importance | 24])];
-  for (const nal of nals) {
-    const length = Buffer.alloc(2);
-    length.writeUInt16BE(nal.length);
-    parts.push(length, nal);
-  }
-  return Buffer.concat(parts);
-}
-
-/** FU-A (section 5.8). */
-function fragments(nal: Buffer, limit: number): Buffer[] {
-  const header = nal[0] ?? 0;
-  const parts: Buffer[] = [];
-  for (let at = 1; at < nal.length; at += limit - 2) {
-    const end = Math.min(at + limit - 2, nal.length);
-    const marks = (at === 1 ? 0x80 : 0) | (end === nal.length ? 0x40 : 0);
-    parts.push(Buffer.concat([Buffer.from([(header & 0x60) | 28, marks | (header & 31)]), nal.subarray(at, end)]));
-  }
-  return parts;
 }

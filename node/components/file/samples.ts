@@ -1,5 +1,6 @@
 // Media samples of a file with their times: Opus packets of an Ogg file, or frames of an H.264 file.
-import { AccessUnits, AnnexBSplitter, h264Payloads } from './h264.ts';
+import { h264Payloads } from '../rtp/h264-packetizer.ts';
+import { AccessUnits, AnnexBSplitter } from './h264.ts';
 import { OggOpusReader, opusSamples } from './ogg.ts';
 
 /** RTP payloads of one sample. `timestamp` and `duration` are in units of the clock rate, from 0. */

@@ -13,10 +13,12 @@ import {
   composedTrackSchema,
   composerReports,
   composerStartSchema,
+  type ProgrammeDestination,
+  programmeSchema,
 } from './composer/composer-messages.ts';
 
 /** `start` is the first command, sent once; answered with `ready` and `listening`. */
-const commandSchema = z.discriminatedUnion('type', [...trackCommands, composerStartSchema, composedTrackSchema]);
+const commandSchema = z.discriminatedUnion('type', [...trackCommands, composerStartSchema, composedTrackSchema, programmeSchema]);
 export type ComposerCommand = z.infer<typeof commandSchema>;
 
 export const composerReportSchema = z.discriminatedUnion('type', [...trackReports, ...composerReports]);
@@ -32,6 +34,7 @@ export async function compose(): Promise<void> {
   const socket = new RtpSocket({
     onRtp: (packet) => composer?.receive(packet),
     onSenderReport: (ssrc, timestamp, time) => composer?.reported(ssrc, timestamp, time),
+    onPictureLoss: (ssrc) => composer?.requestKeyFrame(ssrc),
   });
   /** Reports the first failure only. */
   const fail = (error: unknown) => {
@@ -45,6 +48,7 @@ export async function compose(): Promise<void> {
         start: command,
         font: findFont(),
         onKeyNeeded: (ssrc) => socket.requestKeyFrame(ssrc),
+        send: (packet, destination) => socket.send(packet, destination),
         onReport: send,
         onFailed: fail,
         onStuck: die,
@@ -65,9 +69,18 @@ export async function compose(): Promise<void> {
       process.stderr.write(`${error.message}\n`);
     }
   };
+  const sendProgramme = (destination: ProgrammeDestination | null) => {
+    try {
+      composer?.sendProgramme(destination);
+    } catch (error) {
+      if (!(error instanceof AvError)) throw error;
+      process.stderr.write(`${error.message}\n`);
+    }
+  };
   const obey = async (command: Exclude<ComposerCommand, { type: 'start' | 'connect' }>) => {
     if (command.type === 'add') add(command);
     else if (command.type === 'remove') composer?.remove(command.entry);
+    else if (command.type === 'programme') sendProgramme(command.to);
     else {
       await composer?.close();
       send({ type: 'closed' });

@@ -8,11 +8,14 @@ import { type ComposedEncoding, type ComposerReport, type ComposerStart, compose
 import { type ComposerCommand, composerReportSchema } from './hls-process.ts';
 import type { HlsStreams, RunningStream } from './hls-streams.ts';
 import { bitratesOf, type HlsOptions, segmentTimings } from './options.ts';
+import { ProgrammeOutput } from './programme-output.ts';
 
 export type HlsRunnerOptions = {
   host: ComponentHost;
   streams: Pick<HlsStreams, 'begin'>;
   options: HlsOptions;
+  /** True if the room forwards H.264. */
+  forwardsH264: boolean;
   /** Path of an entry that replaces that of component processes, for tests. */
   module?: string;
 };
@@ -34,25 +37,41 @@ function maxPixels(memory: number): number {
   return Math.max(1920 * 1080, Math.floor((memory - memoryWithoutInput) / bytesPerPixel));
 }
 
-export function createHlsRunner(options: HlsRunnerOptions): Required<Pick<ComponentRunner, 'start' | 'receive' | 'close' | 'busy'>> {
+export type HlsRunner = Required<Pick<ComponentRunner, 'start' | 'receive' | 'close' | 'busy' | 'sendProgramme'>>;
+
+export function createHlsRunner(options: HlsRunnerOptions): HlsRunner {
   const { host, streams } = options;
   /** Tracks whose refusal has been reported. */
   const refused = new Set<string>();
-  return new ProcessSupervisor<ComposerProcess, RunningStream>({
+  let sendsProgramme = false;
+  const context = { refused, sendsProgramme: () => sendsProgramme };
+  const kept = new ProcessSupervisor<ComposerProcess, RunningStream>({
     host,
     name: 'composer',
     facts: ({ id: recording }) => ({ recording }),
     begin: () => streams.begin({ host, options: options.options }),
-    make: (running, callbacks, careful) => new ComposerProcess(options, running, callbacks, { careful, refused }),
+    make: (running, callbacks, careful) => new ComposerProcess(options, running, callbacks, { ...context, careful }),
     onCrashed: ({ stream }) => stream.interrupted(),
     onClosed: (running) => running.finish(),
     busy: ({ stream }) => stream.watched,
     limits,
   });
+  return {
+    start: () => kept.start(),
+    receive: (tracks) => kept.receive(tracks),
+    close: () => kept.close(),
+    get busy() {
+      return kept.busy;
+    },
+    sendProgramme: (wanted) => {
+      sendsProgramme = wanted;
+      kept.current?.programmeWanted();
+    },
+  };
 }
 
 type ComposedTrack = SubscribableTrack & { encoding: ComposedEncoding };
-type ComposerContext = { careful: boolean; refused: Set<string> };
+type ComposerContext = { careful: boolean; refused: Set<string>; sendsProgramme: () => boolean };
 
 /** A composer process and the stream that it writes. */
 class ComposerProcess extends TrackProcess<ComposerCommand, ComposerReport, ComposedTrack> {
@@ -60,12 +79,20 @@ class ComposerProcess extends TrackProcess<ComposerCommand, ComposerReport, Comp
   readonly #running: RunningStream;
   readonly #init: string;
   readonly #callbacks: ProcessCallbacks;
-  readonly #refused: Set<string>;
+  readonly #context: ComposerContext;
+  readonly #forwardsH264: boolean;
+  #profile = '';
+  #programme: ProgrammeOutput | undefined;
   #entries = 0;
   #skipped = 0;
   #telling: Timer | undefined;
 
-  constructor({ host, options, module }: HlsRunnerOptions, running: RunningStream, callbacks: ProcessCallbacks, context: ComposerContext) {
+  constructor(
+    { host, options, forwardsH264, module }: HlsRunnerOptions,
+    running: RunningStream,
+    callbacks: ProcessCallbacks,
+    context: ComposerContext,
+  ) {
     const { stream } = running;
     const next = stream.next();
     super({
@@ -76,14 +103,34 @@ class ComposerProcess extends TrackProcess<ComposerCommand, ComposerReport, Comp
       takes: (track): track is ComposedTrack => this.#takes(track),
       add: (track, rtp) => this.#add(track, rtp),
       onReport: (report) => this.#handle(report),
-      onEnded: () => this.#telling?.stop(),
+      onEnded: () => {
+        this.#telling?.stop();
+        this.#programme?.close();
+      },
       onCrashed: callbacks.onCrashed,
     });
     this.#host = host;
     this.#running = running;
     this.#init = next.init;
     this.#callbacks = callbacks;
-    this.#refused = context.refused;
+    this.#context = context;
+    this.#forwardsH264 = forwardsH264;
+  }
+
+  override async start(): Promise<void> {
+    await super.start();
+    this.#programme = new ProgrammeOutput({
+      host: this.#host,
+      port: await this.port,
+      profile: this.#forwardsH264 ? this.#profile : undefined,
+      send: (to) => this.send({ type: 'programme', to }),
+    });
+    this.programmeWanted();
+  }
+
+  /** The programme is wanted, or no longer. */
+  programmeWanted(): void {
+    this.#programme?.want(this.#context.sendsProgramme());
   }
 
   #takes({ id: trackId, encoding }: SubscribableTrack): boolean {
@@ -110,7 +157,7 @@ class ComposerProcess extends TrackProcess<ComposerCommand, ComposerReport, Comp
   #handle(report: ComposerReport): void {
     const { stream } = this.#running;
     if (report.type === 'part') stream.add(report);
-    else if (report.type === 'ready') stream.begin(this.#init, report.codecs);
+    else if (report.type === 'ready') this.#ready(report.codecs);
     else if (report.type === 'failed') this.#failed(report.reason);
     else if (report.type === 'overloaded') this.#tellSkipped(report.skipped);
     else {
@@ -119,6 +166,11 @@ class ComposerProcess extends TrackProcess<ComposerCommand, ComposerReport, Comp
         else this.#callbacks.onTrackBroken(trackId, `Could not compose track: ${report.reason}`);
       }
     }
+  }
+
+  #ready(codecs: string): void {
+    this.#running.stream.begin(this.#init, codecs);
+    this.#profile = /^avc1\.([0-9a-f]{6})/.exec(codecs)?.[1] ?? '';
   }
 
   #failed(reason: string): void {
@@ -130,8 +182,9 @@ class ComposerProcess extends TrackProcess<ComposerCommand, ComposerReport, Comp
 
   /** The track is temporarily not shown. */
   #refuse(trackId: string): void {
-    if (this.#refused.has(trackId)) return;
-    this.#refused.add(trackId);
+    const { refused } = this.#context;
+    if (refused.has(trackId)) return;
+    refused.add(trackId);
     this.#host.trackDropped(trackId, 'The frames of all tracks exceed the memory of the composer; the track is temporarily not shown');
   }
 

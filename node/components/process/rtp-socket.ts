@@ -1,12 +1,14 @@
-// RTP socket of a component process: receives all its tracks from the node on one port, and requests key frames.
+// RTP socket of a component process: receives all its tracks from the node on one port, requests key frames, and may send RTP itself.
 import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
-import { isRtcp, parseRtp, parseSenderReports, pictureLossIndication, type RtpPacket } from '../rtp/rtp-reader.ts';
+import { isRtcp, parsePictureLosses, parseRtp, parseSenderReports, pictureLossIndication, type RtpPacket } from '../rtp/rtp-reader.ts';
 
 export type RtpSocketOptions = {
   onRtp: (packet: RtpPacket) => void;
   /** From an RTCP sender report; `time` in milliseconds since 1970. */
   onSenderReport: (ssrc: number, timestamp: number, time: number) => void;
+  /** A key frame of RTP that it sends is requested. */
+  onPictureLoss?: (ssrc: number) => void;
 };
 
 const loopback = '127.0.0.1';
@@ -22,10 +24,11 @@ export class RtpSocket {
   readonly #requested = new Map<number, number>();
   #feedbackTo: { ip: string; port: number } | undefined;
 
-  constructor({ onRtp, onSenderReport }: RtpSocketOptions) {
+  constructor({ onRtp, onSenderReport, onPictureLoss }: RtpSocketOptions) {
     this.#socket.on('message', (packet) => {
       if (isRtcp(packet)) {
         for (const { ssrc, timestamp, time } of parseSenderReports(packet)) onSenderReport(ssrc, timestamp, time);
+        if (onPictureLoss) for (const ssrc of parsePictureLosses(packet)) onPictureLoss(ssrc);
         return;
       }
       const rtp = parseRtp(packet);
@@ -42,6 +45,11 @@ export class RtpSocket {
   /** Destination of RTCP feedback. */
   connect(address: { ip: string; port: number }): void {
     this.#feedbackTo = address;
+  }
+
+  /** UDP may lose it: errors are ignored. */
+  send(packet: Buffer, { ip, port }: { ip: string; port: number }): void {
+    this.#socket.send(packet, port, ip, () => {});
   }
 
   requestKeyFrame(ssrc: number): void {

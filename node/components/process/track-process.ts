@@ -64,6 +64,11 @@ export class TrackProcess<Command extends object, Report extends { type: string 
     return this.#process.pid;
   }
 
+  /** Port of loopback at which it listens; pending until then. */
+  get port(): Promise<number> {
+    return this.#listening.promise;
+  }
+
   /** True from the call of close(), or from a crash. */
   get closing(): boolean {
     return this.#closed !== undefined;

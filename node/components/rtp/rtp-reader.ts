@@ -49,6 +49,14 @@ export function parseSenderReports(packet: Buffer): SenderReportTime[] {
   return times;
 }
 
+/** SSRCs of the picture loss indications in a compound packet (RFC 4585, section 6.3.1). */
+export function parsePictureLosses(packet: Buffer): number[] {
+  const ssrcs: number[] = [];
+  for (let at = 0; at + 12 <= packet.length; at += (packet.readUInt16BE(at + 2) + 1) * 4)
+    if (packet[at + 1] === types.payloadFeedback && ((packet[at] ?? 0) & 0x1f) === 1) ssrcs.push(packet.readUInt32BE(at + 8));
+  return ssrcs;
+}
+
 /** Picture loss indication (RFC 4585, section 6.3.1) after an empty receiver report, as compound packets require. */
 export function pictureLossIndication(from: number, about: number): Buffer {
   const packet = Buffer.alloc(20);

@@ -5,6 +5,7 @@ import type { RpcRequest } from '../../../api/socket/rpc.ts';
 import type { Log } from '../../common/log.ts';
 import type { RoomChange } from '../changes/room-change.ts';
 import type { RoomMedia } from '../interfaces.ts';
+import type { Programme } from '../programme.ts';
 import type { RpcOutcome } from '../rpcs.ts';
 import type { DataTrack, Track } from '../track.ts';
 
@@ -34,6 +35,9 @@ export type PeerContext = {
   publishedFor: (peerId: string) => { tracks: Iterable<Track>; dataTracks: Iterable<DataTrack> };
   /** True if a peer may receive a track of another one. */
   mayReceive: (peerId: string, publisherId: string, trackId: string) => boolean;
+  /** True if a peer may receive every track of the others. */
+  mayReceiveAll: (peerId: string) => boolean;
+  programme: Pick<Programme, 'tracks' | 'watch'>;
   /** A peer receives a track. */
   received: (track: Track) => void;
   /** The other connected peers and the components, for a peer that connects. */

@@ -18,7 +18,7 @@ export type PeersOptions = {
   /** Longest validity of an access token in milliseconds. */
   accessTokenMaxTtl: () => number;
   publishedByComponents: () => Iterable<Track>;
-  context: Omit<PeerContext, 'forget' | 'publishedFor' | 'mayReceive' | 'received'>;
+  context: Omit<PeerContext, 'forget' | 'publishedFor' | 'mayReceive' | 'mayReceiveAll' | 'received'>;
 };
 /** Maximum number of identities of a room whose tokens are revoked. */
 const maxRevoked = 10_000;
@@ -128,6 +128,7 @@ export class Peers {
       ...context,
       publishedFor: (peerId) => this.#publishedFor(peerId),
       mayReceive: (...given) => this.#mayReceive(...given),
+      mayReceiveAll: (peerId) => this.#mayReceiveAll(peerId),
       received: (track) => this.#received(track),
       forget: (peerId) => this.#peers.delete(peerId),
     });
@@ -196,6 +197,12 @@ export class Peers {
   #mayReceive(peerId: string, publisherId: string, trackId: string): boolean {
     const publisher = this.#peers.get(publisherId);
     return publisher === undefined || !publisher.connected || publisher.session.publications.permits(this.#identityOf(peerId), trackId);
+  }
+
+  #mayReceiveAll(peerId: string): boolean {
+    const identity = this.#identityOf(peerId);
+    const others = [...this.selectedBy({ except: peerId })].map(({ session }) => session.publications);
+    return others.every((publications) => [...publications.tracks].every(({ id }) => publications.permits(identity, id)));
   }
 
   #identityOf(peerId: string): string {

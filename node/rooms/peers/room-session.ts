@@ -6,7 +6,7 @@ import type { PeerEvent, Target } from '../../../api/socket/peer-events.ts';
 import type { RpcRequest } from '../../../api/socket/rpc.ts';
 import type { PeerMediaStats } from '../../../api/stats.ts';
 import type { Log } from '../../common/log.ts';
-import type { Direction, PeerConnection, PeerMedia, PeerMediaListener, WireObject } from '../interfaces.ts';
+import type { Direction, PeerConnection, PeerMedia, PeerMediaListener, ProgrammeTracks, WireObject } from '../interfaces.ts';
 import type { RpcOutcome } from '../rpcs.ts';
 import type { Track } from '../track.ts';
 import type { DataBudget } from './data-budget.ts';
@@ -89,6 +89,17 @@ export class RoomSession {
   /** Tracks of the others that the peer is permitted to receive. */
   receivableTracks(): Iterable<Track> {
     return this.#options.permissions().subscribe ? this.#room.publishedFor(this.#options.peerId).tracks : [];
+  }
+
+  /** The programme of the room, if it is sent, and shows nothing that the peer is not permitted to receive. */
+  get programme(): ProgrammeTracks | undefined {
+    const permitted = this.#options.permissions().subscribe && this.#room.mayReceiveAll(this.#options.peerId);
+    return permitted ? this.#room.programme.tracks : undefined;
+  }
+
+  /** The programme is sent until the returned function is called. `changed` is called when its tracks change. */
+  watchProgramme(changed: () => void): () => void {
+    return this.#room.programme.watch(changed);
   }
 
   async createTransport(direction: Direction, options: { sctp: boolean }): Promise<WireObject> {

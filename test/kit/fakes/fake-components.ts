@@ -1,5 +1,6 @@
 // Fake component types without files and processes, controlled by the test. They pass the contract test.
 
+import assert from 'node:assert/strict';
 import type { ComponentOptions } from '../../../api/component/component.ts';
 import { ServiceError } from '../../../api/errors.ts';
 import type { ComponentFactory, ComponentHost, ComponentRunner, ComponentSpec, SubscribableTrack } from '../../../node/rooms/interfaces.ts';
@@ -16,6 +17,8 @@ export const hostFacts = {
   callEvent: () => {},
   trackDropped: () => {},
   unpublish: () => {},
+  openProgramme: () => assert.fail('unexpected programme'),
+  programmeChanged: () => {},
   connect: unexpected,
   publish: unexpected,
   finished: () => {},
@@ -30,7 +33,7 @@ export class FakeComponentRegistry implements ComponentFactory {
 
   async createSpec({ type, options }: ComponentOptions): Promise<ComponentSpec> {
     await this.gate;
-    if (type !== 'file' && type !== 'recording')
+    if (type !== 'file' && type !== 'recording' && type !== 'hls')
       throw new ServiceError('bad_request', `Components of type ${type} are disabled on this node`);
     const { failStart } = this;
     return {
@@ -60,6 +63,8 @@ class FakeRunner implements ComponentRunner {
   busy = 0;
   /** All received lists of tracks. */
   readonly received: (readonly SubscribableTrack[])[] = [];
+  /** True if its programme is to be sent. */
+  sendsProgramme = false;
   readonly #failure: ServiceError | undefined;
   readonly #publishes: boolean;
 
@@ -78,6 +83,10 @@ class FakeRunner implements ComponentRunner {
 
   receive(tracks: readonly SubscribableTrack[]): void {
     this.received.push(tracks);
+  }
+
+  sendProgramme(wanted: boolean): void {
+    this.sendsProgramme = wanted;
   }
 
   async close(): Promise<void> {

@@ -29,12 +29,12 @@ export function makeTone(path: string, frequency: number, seconds: number): Prom
   return makeFile(path, ['-f', 'lavfi', '-i', source, '-c:a', 'libopus', '-b:a', '64k', '-f', 'ogg']);
 }
 
-/** Green video of 320x180 at 15 frames per second with a moving box, and a tone in stereo. */
+/** Video of 320x180 at 15 frames per second in one color with a moving box, and a tone in stereo. */
 const programme = {
   seconds: 4,
-  video(): string[] {
+  video(colour = '0x1EC81E'): string[] {
     const size = `s=320x180:r=15:d=${this.seconds}`;
-    const inputs = [`color=c=0x1EC81E:${size}`, `color=c=white:${size.replace('320', '40')}`].flatMap((source) => [
+    const inputs = [`color=c=${colour}:${size}`, `color=c=white:${size.replace('320', '40')}`].flatMap((source) => [
       '-f',
       'lavfi',
       '-i',
@@ -55,10 +55,12 @@ async function makeRepeated(path: string, args: readonly string[], format: reado
   await makeFile(path, ['-stream_loop', String(seconds / programme.seconds), '-i', once, '-c', 'copy', ...format]);
 }
 
-/** VP8 without audio (IVF), and Opus with one packet in each page (Ogg), of about a minute unless `seconds` is given. */
-export async function makeTracks(video: string, audio: string, frequency: number, seconds?: number): Promise<void> {
+export type TracksOptions = { seconds?: number; colour?: string };
+
+/** VP8 without audio (IVF), green by default, and Opus with one packet in each page (Ogg), of a minute by default. */
+export async function makeTracks(video: string, audio: string, frequency: number, { seconds, colour }: TracksOptions = {}): Promise<void> {
   const vp8 = ['-c:v', 'libvpx', '-b:v', '200k', '-deadline', 'realtime', '-cpu-used', '8', '-auto-alt-ref', '0'];
-  await makeRepeated(video, [...programme.video(), ...vp8], ['-f', 'ivf'], seconds);
+  await makeRepeated(video, [...programme.video(colour), ...vp8], ['-f', 'ivf'], seconds);
   await makeRepeated(audio, [...programme.audio(frequency), ...programme.opus], ['-page_duration', '20000', '-f', 'ogg'], seconds);
 }
 

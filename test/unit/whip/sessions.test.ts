@@ -253,3 +253,58 @@ test('an offer that receives nothing that the room has is rejected', async (t) =
   ] as const)
     await assert.rejects(sessions.start(admitted, offer, playing('speaker')), { code: 'offer_rejected', message });
 });
+
+test('a player of the programme gets the mix and the composed video, while it may receive all of it', async (t) => {
+  const { sessions, admitted, alice, rooms, media, components } = await start(t);
+  const offer = playersOffer.replace('profile-level-id=42001f', 'profile-level-id=4d001f');
+  const play = (text = offer) => sessions.start(admitted, text, playing('programme'));
+  await assert.rejects(play(), { code: 'component_not_found', message: 'Room r has no programme: it has no component of type hls' });
+  const { component } = await rooms.room('r').components.add({ type: 'hls' });
+  const composer = components.last;
+  const bob = await joinPeer(rooms, 'r', 'bob');
+  await publish(bob, 'audio');
+  assert.equal(composer.sendsProgramme, false);
+  const { answer } = await play();
+  assert.equal(composer.sendsProgramme, true);
+  assert.match(answer, /^a=rtpmap:102 H264\/90000\r$/m);
+  assert.doesNotMatch(answer, /VP8|AV1/);
+  const [video, audio] = media.room('r').fixedStreams;
+  const played = () => [audio?.stream.trackId, video?.stream.trackId];
+  const send = async (name: string) => {
+    const input = composer.host.openProgramme();
+    await input.connect({ ip: '127.0.0.1', port: 9 });
+    for (const kind of ['audio', 'video'] as const) await input.publish({ kind, trackId: `${name}-${kind}`, rtpParameters: {} });
+    composer.host.programmeChanged({ audio: `${name}-audio`, video: `${name}-video` });
+  };
+  assert.deepEqual(played(), [undefined, undefined]);
+  await send('first');
+  assert.deepEqual(played(), ['first-audio', 'first-video']);
+  assert.deepEqual([...component.tracks], []);
+  await send('second');
+  assert.deepEqual(played(), ['second-audio', 'second-video']);
+  bob.peer.session.publications.setReceivers(new Map());
+  assert.deepEqual(played(), [undefined, undefined]);
+  bob.peer.session.publications.setReceivers('all');
+  assert.deepEqual(played(), ['second-audio', 'second-video']);
+  alice.rights.change({ publish: [], subscribe: false, data: false });
+  assert.deepEqual(played(), [undefined, undefined]);
+  alice.rights.change({ publish: [], subscribe: true, data: false });
+  assert.deepEqual(played(), ['second-audio', 'second-video']);
+
+  await component.remove('removed');
+  assert.deepEqual(played(), [undefined, undefined]);
+  assert.equal(alice.view().status, 'connected');
+  await rooms.room('r').components.add({ type: 'hls' });
+  assert.equal(components.last.sendsProgramme, true);
+  await play();
+  assert.equal(components.last.sendsProgramme, true);
+  // This Pion offers no H.264 of the profile.
+  assert.match((await play(playersOffer)).answer, /^m=video 0 /m);
+  const onlyVideo = playersOffer.replace(/m=audio[\s\S]*/, '').replace('BUNDLE 0 1', 'BUNDLE 0');
+  await assert.rejects(play(onlyVideo), {
+    code: 'offer_rejected',
+    message: /^The offer receives .*; the programme has Opus, and H\.264 of the profile main$/,
+  });
+  sessions.close();
+  assert.equal(components.last.sendsProgramme, false);
+});

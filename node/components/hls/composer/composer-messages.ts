@@ -1,7 +1,7 @@
 // What a composer starts with, adds and reports. Media is written to files in the folder of the stream.
 import { z } from 'zod';
 import { layouts } from '../../../../api/component/hls.ts';
-import { entry, failureReports, ssrc } from '../../process/track-messages.ts';
+import { entry, failureReports, port, ssrc } from '../../process/track-messages.ts';
 
 const segment = z.int().min(0);
 
@@ -47,6 +47,16 @@ export const composedTrackSchema = z.strictObject({
   name: z.string().max(256).nullable(),
 });
 export type ComposedTrack = z.infer<typeof composedTrackSchema>;
+
+/** Where the programme is sent from now on, and the SSRCs of its streams; null: it is not sent. */
+export const programmeSchema = z.strictObject({
+  type: z.literal('programme'),
+  to: z.strictObject({ ip: z.ipv4(), port, audio: ssrc, video: ssrc.nullable() }).nullable(),
+});
+export type ProgrammeDestination = NonNullable<z.infer<typeof programmeSchema>['to']>;
+
+/** Payload types of the programme. */
+export const programmePayloadTypes = { audio: 100, video: 101 } as const;
 
 export const composerReports = [
   ...failureReports,

@@ -12,9 +12,10 @@ import { type EncodedPart, PartSegmenter } from '../playlist/part-segmenter.ts';
 import { SegmentFiles } from '../playlist/segment-files.ts';
 import { PlayoutDelay, playoutDelay } from '../playout.ts';
 import { AudioTrack } from './audio-track.ts';
-import type { ComposedTrack, ComposerReport, ComposerStart } from './composer-messages.ts';
+import type { ComposedTrack, ComposerReport, ComposerStart, ProgrammeDestination } from './composer-messages.ts';
 import { FrameWatchdog, type GopTiming, gopTiming, isKeyFrame, nextFrame } from './frame-schedule.ts';
 import { PixelBudget } from './pixel-budget.ts';
+import { ProgrammeSender } from './programme-sender.ts';
 import { VideoTrack } from './video-track.ts';
 
 export type ComposerOptions = {
@@ -22,6 +23,8 @@ export type ComposerOptions = {
   /** Font of drawn names. */
   font: string | undefined;
   onKeyNeeded: (ssrc: number) => void;
+  /** Sends a packet of the programme to its destination. */
+  send: (packet: Buffer, destination: ProgrammeDestination) => void;
   onReport: (report: ComposerReport) => void;
   /** The composer cannot continue; called at least once in that case. */
   onFailed: (error: unknown) => void;
@@ -63,6 +66,7 @@ export class Composer {
   readonly #began = clock();
   /** Removed tracks, freed when no frame is being composed. */
   #retired: Track[] = [];
+  #programme: ProgrammeSender | undefined;
   #arranged = true;
   #speaker: string | undefined;
   #nextNumber = 0;
@@ -157,10 +161,30 @@ export class Composer {
     this.#bySsrc.get(ssrc)?.track.reported(timestamp, time);
   }
 
+  /** Sends frames and mix to players, or ends that. @throws AvError if this FFmpeg cannot encode it */
+  sendProgramme(destination: ProgrammeDestination | null): void {
+    this.#programme?.close();
+    this.#programme = undefined;
+    if (!destination || this.#closing) return;
+    this.#programme = new ProgrammeSender({
+      destination,
+      parameterSets: this.#encoders.video.parameterSets,
+      frameInterval: this.#rhythm.interval,
+      began: this.#began,
+      send: (packet) => this.#options.send(packet, destination),
+    });
+  }
+
+  /** A player needs a key frame of the programme. */
+  requestKeyFrame(ssrc: number): void {
+    this.#programme?.requestKeyFrame(ssrc);
+  }
+
   /** Ends the last part; resolves when it is written. Idempotent; never rejects. */
   async close(): Promise<void> {
     if (this.#closing) return;
     this.#closing = true;
+    this.sendProgramme(null);
     clearTimeout(this.#timers.frame);
     clearTimeout(this.#timers.sound);
     await this.#making;
@@ -224,6 +248,7 @@ export class Composer {
     while (this.#mix.made + aacSamples <= until * samplesPerMillisecond) {
       const at = this.#mix.made;
       const { left, right } = this.#mix.next(tracks, (track, loudness) => this.#speakers.hear(track.source, loudness, now));
+      this.#programme?.addAudio(left, right, at);
       this.#partSegmenter.addSound(this.#encoders.audio.encode(left, right, at));
     }
   }
@@ -242,9 +267,12 @@ export class Composer {
     await this.#videoCompositor.update((key) => changed.has(key));
     const encoded = await this.#encoders.video.encode(this.#videoCompositor.canvas, {
       timestamp: number,
-      key: isKeyFrame(number, this.#rhythm),
+      key: isKeyFrame(number, this.#rhythm) || this.#programme?.needsKeyFrame(number) === true,
     });
-    for (const frame of encoded) await this.#partSegmenter.addFrame(frame);
+    for (const frame of encoded) {
+      this.#programme?.addFrame(frame);
+      await this.#partSegmenter.addFrame(frame);
+    }
   }
 
   /** @returns tracks that have a new frame */

@@ -71,6 +71,25 @@ for (const { encoding, codec, rate } of [
   });
 }
 
+test('opus-mix: both channels keep their tones', () => {
+  const [encoder, decoder] = [new VoiceEncoder({ encoding: 'opus-mix' }), new AudioDecoder({ codec: 'opus', channels: 2 })];
+  const blocks = Array.from({ length: 100 }, (_, index) => {
+    const [left, right] = [440, 1000].map((frequency) => tone(frequency, high, 960, { from: index * 960 }));
+    return decoder.decode(encoder.encode(Float32Array.from({ length: 1920 }, (__, at) => (at % 2 === 0 ? left : right)?.[at >> 1] ?? 0)));
+  });
+  const samples = concat(blocks).subarray(high);
+  const channel = (number: number) => samples.filter((_, index) => index % 2 === number);
+  for (const [number, own, other] of [
+    [0, 440, 1000],
+    [1, 1000, 440],
+  ] as const) {
+    assert.ok(levelOf(channel(number), own, high) > 0.27, `${own} Hz`);
+    assert.ok(levelOf(channel(number), other, high) < 0.02, `${other} Hz`);
+  }
+  encoder.close();
+  decoder.close();
+});
+
 test('invalid Opus is rejected, and the following packets are decoded', () => {
   const [encoder, decoder] = [
     new VoiceEncoder({ encoding: 'opus-near', bandwidth: 4000 }),

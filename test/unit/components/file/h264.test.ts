@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MediaFileError } from '../../../../node/components/file/file-error.ts';
-import { AccessUnits, AnnexBSplitter, h264Payloads, isConstrainedBaseline, profileLevelId } from '../../../../node/components/file/h264.ts';
+import { AccessUnits, AnnexBSplitter, isConstrainedBaseline, profileLevelId } from '../../../../node/components/file/h264.ts';
+import { h264Payloads, nalUnits } from '../../../../node/components/rtp/h264-packetizer.ts';
 import { seededRandom } from '../../../kit/seeded-random.ts';
 
 const nal = (type: number, size = 10, firstByte = 0x80) =>
@@ -127,6 +128,14 @@ test('payloads respect every size limit and contain all NAL units', () => {
     for (const payload of payloads) assert.ok(payload.length <= limit, `${payload.length} bytes`);
     assert.deepEqual(unpack(payloads), nals);
   }
+});
+
+test('the NAL units of a whole access unit are found after start codes of both lengths', () => {
+  const units = [sps, pps, nal(5, 300)];
+  const bytes = Buffer.concat(units.flatMap((unit, index) => [Buffer.from(index % 2 ? [0, 0, 1] : [0, 0, 0, 1]), unit]));
+  assert.deepEqual(nalUnits(bytes), units);
+  assert.deepEqual(nalUnits(Buffer.concat([bytes, Buffer.alloc(3)])), units);
+  for (const none of [Buffer.alloc(0), Buffer.from([0, 0, 1]), sps]) assert.deepEqual(nalUnits(none), []);
 });
 
 test('parameter sets are aggregated into one packet', () => {

@@ -10,7 +10,13 @@ import {
 } from '../../../../node/components/rtp/frame-assembler.ts';
 import { H264Depacketizer } from '../../../../node/components/rtp/h264.ts';
 import { opusDuration } from '../../../../node/components/rtp/opus.ts';
-import { isRtcp, parseRtp, parseSenderReports, pictureLossIndication } from '../../../../node/components/rtp/rtp-reader.ts';
+import {
+  isRtcp,
+  parsePictureLosses,
+  parseRtp,
+  parseSenderReports,
+  pictureLossIndication,
+} from '../../../../node/components/rtp/rtp-reader.ts';
 import { rtpPacket, senderReport } from '../../../../node/components/rtp/rtp-writer.ts';
 import { Vp8Depacketizer } from '../../../../node/components/rtp/vp8.ts';
 import { Vp9Depacketizer } from '../../../../node/components/rtp/vp9.ts';
@@ -200,5 +206,9 @@ test('sender reports are found in compound packets, and picture loss indications
   assert.ok(isRtcp(compound));
   const [found] = parseSenderReports(compound);
   assert.deepEqual([found?.ssrc, found?.timestamp, Math.round(found?.time ?? 0)], [5, 77, 1_700_000_000_250]);
-  for (let size = 0; size < compound.length; size += 1) parseSenderReports(compound.subarray(0, size));
+  assert.deepEqual(parsePictureLosses(Buffer.concat([report, pictureLossIndication(1, 2), pictureLossIndication(1, 3)])), [2, 3]);
+  for (let size = 0; size < compound.length; size += 1) {
+    parseSenderReports(compound.subarray(0, size));
+    assert.deepEqual(parsePictureLosses(compound.subarray(0, size)), size < 20 ? [] : [2]);
+  }
 });
