@@ -49,6 +49,8 @@ export const nodeMetrics = {
   },
   livekit: {
     sessions: gauge('svc_livekit_sessions', 'Sessions of LiveKit clients in rooms of this node.'),
+    workers: gauge('svc_livekit_agent_workers', 'Workers of agents that are connected to this node.'),
+    jobs: gauge('svc_livekit_agent_jobs', 'Jobs that are assigned to workers of agents that are connected to this node.'),
   },
   workers: {
     forwardedTracks: gauge('svc_forwarded_tracks', 'Forwarded tracks: one per track and receiving peer.'),

@@ -72,7 +72,7 @@ export async function startParts({ config, hot, announced, log, warnings = [], e
   const { uploads, archive } = createUploads({ ...local, onEvent: publish });
   const { components, content } = createComponents({ ...local, uploads, archive, sip, cpu });
   const rooms = createRooms({ ...local, engine: media, components, clustered: config.dist.enabled, tokens: tokens.peers, publish });
-  const { cluster, traffic, operations, openRoom } = createCluster({
+  const { cluster, traffic, messages, operations, openRoom } = createCluster({
     ...{ ...common, nodes, rooms, version, content, archive, renders: components.renders, events: eventLog },
     load: () => ({ ...media.load(), rooms: rooms.size, cpu: cpu.read(), accepting: rooms.accepting && announced.ready }),
     webhooks: webhookAdmin(webhooks),
@@ -83,12 +83,7 @@ export async function startParts({ config, hot, announced, log, warnings = [], e
   const { peerSockets, upgrade, iceServers } = createSignaling({ ...common, rooms, tokens, access, traffic, distribution, turn });
   createWhip({ ...common, rooms, tokens, access, operations, iceServers });
   const livekit = await createLiveKit({
-    ...common,
-    rooms,
-    access,
-    traffic,
-    operations,
-    iceServers,
+    ...{ ...common, rooms, tokens, access, traffic, operations, iceServers, nodes: messages, events: eventLog },
     workOf: (peer) => peerSockets.workOf(peer),
   });
   const drain = createDrain({ ...common, rooms, peerSockets, membership: cluster.membership });

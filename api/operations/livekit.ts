@@ -6,6 +6,8 @@ import { twirpResponse, twirpTypes } from './twirp.ts';
 
 /** Path of the websocket with two peer connections. Newer clients try `/rtc/v1` first, and use this path if that does not exist. */
 export const livekitPath = '/rtc';
+/** Path of the websocket of workers of agents. */
+export const agentPath = '/agent';
 
 const text: OperationResponse<string> = {
   documented: { 200: { description: 'The token is valid.', type: 'text/plain' } },

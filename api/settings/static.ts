@@ -111,7 +111,12 @@ export const staticSettings = [
     'Host of TURN over TLS, as in the certificate; a leading `*` is replaced with the announced address, `203-0-113-7` for 203.0.113.7.',
     { derived: 'the announced address; with the certificate of SSL_* the host of HOST' },
   ),
-  setting('LIVEKIT_ENABLED', value.boolean, 'Accept clients of LiveKit at `/rtc`, with access tokens of ACCESS_KEYS.', { default: false }),
+  setting(
+    'LIVEKIT_ENABLED',
+    value.boolean,
+    'Accept clients of LiveKit at `/rtc` and workers of its agents at `/agent`, with access tokens of ACCESS_KEYS.',
+    { default: false },
+  ),
   setting('SIP_IP', value.ipAddress, 'Address in Via, Contact and SDP of `sip` components.', { derived: 'the announced address' }),
   setting(
     'SIP_PORT',

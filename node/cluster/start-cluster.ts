@@ -11,6 +11,7 @@ import type { LocalRooms } from '../rooms/local-rooms.ts';
 import { Cluster, type ClusterOptions } from './cluster.ts';
 import { InterNodeServices, type InterNodeServicesOptions } from './inter-node-services.ts';
 import type { Nodes } from './nodes.ts';
+import { ClusterMessages } from './rpc/cluster-messages.ts';
 import { OperationRouter } from './rpc/operation-router.ts';
 import { RoomLocator } from './rpc/room-locator.ts';
 import { type OpenRoom, RoomOpener } from './rpc/room-opener.ts';
@@ -25,8 +26,17 @@ export type ClusterContext = Pick<FeatureContext, 'log' | 'closers' | 'metrics'>
     version: string;
     config: { dist: { cookie: string }; tls: TlsFiles | null; shutdownDelay: number };
   };
-/** `operations` runs operations of clients; `traffic`: services between nodes; `openRoom` creates a room unless a node has it. */
-export type StartedCluster = { cluster: Cluster; traffic: InterNodeServices; operations: OperationRouter; openRoom: OpenRoom };
+/**
+ * `operations` runs operations of clients; `traffic`: services between nodes; `messages`: those of features; `openRoom` creates a room unless
+ * a node has it.
+ */
+export type StartedCluster = {
+  cluster: Cluster;
+  traffic: InterNodeServices;
+  messages: ClusterMessages;
+  operations: OperationRouter;
+  openRoom: OpenRoom;
+};
 
 export function createCluster(context: ClusterContext): StartedCluster {
   const { nodes, rooms, hot, address, version, config, closers, metrics, load, ...services } = context;
@@ -59,7 +69,8 @@ export function createCluster(context: ClusterContext): StartedCluster {
     create: (options) => cluster.rooms.createRoom(options),
     sleep,
   });
-  return { cluster, traffic, operations: new OperationRouter(nodes.dispatcher, locator), openRoom: opener.open };
+  const messages = new ClusterMessages({ ...nodes, locator });
+  return { cluster, traffic, messages, operations: new OperationRouter(nodes.dispatcher, locator), openRoom: opener.open };
 }
 
 /** The TLS certificate of this node; undefined without TLS, or if the file cannot be read. */

@@ -49,9 +49,14 @@ const mimeTypes: Readonly<Record<string, string>> = {
 export function peerParticipant(
   peer: { id: string; metadata: Metadata | null; attributes?: Attributes | undefined; tracks: readonly TrackView[] },
   identity: string,
+  agent = false,
 ): Participant {
   const { id, metadata, attributes = {}, tracks } = peer;
-  return { id, sid: participantSid(id), identity, kind: ParticipantInfo_Kind.STANDARD, metadata, attributes, tracks };
+  return { id, sid: participantSid(id), identity, kind: kindOf(agent), metadata, attributes, tracks };
+}
+
+export function kindOf(agent: boolean): ParticipantInfo_Kind {
+  return agent ? ParticipantInfo_Kind.AGENT : ParticipantInfo_Kind.STANDARD;
 }
 
 type ComponentOf = { id: string; type: ComponentType; tracks: readonly TrackView[] };

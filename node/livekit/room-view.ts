@@ -1,7 +1,6 @@
 // Room view of a LiveKit client: what it knows of the room and of itself, and the messages that keep it current.
 import {
   MuteTrackRequest,
-  ParticipantInfo_Kind,
   ParticipantUpdate,
   RoomUpdate,
   StreamState,
@@ -21,7 +20,7 @@ import type { RtpCapabilities } from '../sdp/codecs.ts';
 import { qualityMessage, type RatedPeer, type Rating } from './connection-quality.ts';
 import { participantSid, trackSid } from './ids.ts';
 import { joinMessage, type Message, roomMessage, speakersMessage, updateMessage } from './messages.ts';
-import { type Participant, participantInfo } from './participants.ts';
+import { kindOf, type Participant, participantInfo } from './participants.ts';
 import { Roster, type RosterChange } from './roster.ts';
 
 export type RoomViewOptions = {
@@ -29,6 +28,7 @@ export type RoomViewOptions = {
   /** Of the session: the client presents it to resume. */
   sid: string;
   identityOf: (peerId: string) => string;
+  isAgent?: (peerId: string) => boolean;
   /** True if the peer may receive a track. */
   mayReceive: (publisherId: string, trackId: string) => boolean;
   iceServers: () => readonly Record<string, unknown>[];
@@ -56,7 +56,7 @@ export class RoomView {
     this.#options = options;
     const { metadata, attributes } = options.peer.profile;
     this.#own = { metadata, attributes };
-    this.roster = new Roster(options.identityOf);
+    this.roster = new Roster(options.identityOf, options.isAgent);
   }
 
   join(welcome: Welcome, capabilities: RtpCapabilities): Message[] {
@@ -223,7 +223,7 @@ export class RoomView {
   #self() {
     const { peer, sid, identityOf } = this.#options;
     const participant: Participant = {
-      ...{ id: peer.id, sid, identity: identityOf(peer.id), kind: ParticipantInfo_Kind.STANDARD },
+      ...{ id: peer.id, sid, identity: identityOf(peer.id), kind: kindOf(peer.rights.agent) },
       ...this.#own,
       tracks: this.#ownTracks(),
     };

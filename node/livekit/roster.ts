@@ -12,13 +12,15 @@ export type RosterChange = { participant: Participant; left: boolean };
 export class Roster {
   /** Name of a peer for clients. */
   readonly #identityOf: (peerId: string) => string;
+  readonly #isAgent: (peerId: string) => boolean;
   /** By id of the peer or component. */
   readonly #participants = new Map<string, Participant>();
   /** Recordings and streams. */
   readonly #outputs = new Set<string>();
 
-  constructor(identityOf: (peerId: string) => string) {
+  constructor(identityOf: (peerId: string) => string, isAgent: (peerId: string) => boolean = () => false) {
     this.#identityOf = identityOf;
+    this.#isAgent = isAgent;
   }
 
   get all(): Participant[] {
@@ -114,7 +116,7 @@ export class Roster {
   }
 
   #setPeer(peer: RemotePeer): RosterChange {
-    return this.#set(peerParticipant(peer, this.#identityOf(peer.id)));
+    return this.#set(peerParticipant(peer, this.#identityOf(peer.id), this.#isAgent(peer.id)));
   }
 
   #set(participant: Participant): RosterChange {

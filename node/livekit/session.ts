@@ -30,6 +30,8 @@ export type LiveKitSessionOptions = Pick<RequestQueueOptions, 'rateLimit' | 'wor
   iceServers: () => readonly Record<string, unknown>[];
   /** Name of a peer for clients. */
   identityOf: (peerId: string) => string;
+  /** True if a peer is an agent. */
+  isAgent: (peerId: string) => boolean;
   /** How long a lost socket may be resumed, in milliseconds. */
   resumeWindow: () => number;
   /** True if the client of a peer has the same protocol. */
@@ -67,10 +69,10 @@ export class LiveKitSession implements PeerConnection {
     this.peer = peer;
     this.#options = options;
     this.#queue = new RequestQueue(options);
-    const { log, identityOf, iceServers, renewToken } = options;
+    const { log, identityOf, isAgent, iceServers, renewToken } = options;
     this.#renewal = new TokenRenewal({ log, renew: () => renewToken(this.#token), renewed: (token) => this.#renewed(token) });
     const mayReceive = (publisherId: string, trackId: string) => peer.session.mayReceive(publisherId, trackId);
-    this.#view = new RoomView({ peer, sid: this.sid, identityOf, iceServers, mayReceive });
+    this.#view = new RoomView({ peer, sid: this.sid, identityOf, isAgent, iceServers, mayReceive });
   }
 
   get ended(): boolean {

@@ -144,6 +144,7 @@ export class LiveKitSockets {
       renewToken: (token) => access.renew(token),
       // A peer has the name that its backend gave it.
       identityOf: (peerId) => find(peerId)?.externalId ?? peerId,
+      isAgent: (peerId) => find(peerId)?.rights.agent === true,
       getsPackets: (peerId) => {
         const other = find(peerId);
         return other !== undefined && this.#sessions.has(other);

@@ -1,7 +1,7 @@
 // LiveKit of a node: accepts clients of LiveKit if that is enabled, and responds with the reason if their token is rejected.
 import { ServiceError } from '../../api/errors.ts';
 import { nodeMetrics } from '../../api/metrics.ts';
-import { livekitPath } from '../../api/operations/livekit.ts';
+import { agentPath, livekitPath } from '../../api/operations/livekit.ts';
 import { operations } from '../../api/operations/table.ts';
 import type { FeatureContext } from '../common/feature-context.ts';
 import { RateLimit } from '../common/rate-limit.ts';
@@ -10,57 +10,89 @@ import type { ReloadableConfigView } from '../config/reloadable-config.ts';
 import type { AccessAdmission } from '../rooms/access-admission.ts';
 import type { LocalRooms } from '../rooms/local-rooms.ts';
 import type { OperationRunner } from '../rooms/services/operations.ts';
+import type { AccessTokens } from '../rooms/tokens/access-tokens.ts';
 import type { OriginRule } from '../websocket/origin.ts';
+import type { Agents, AgentsOptions } from './agents/agents.ts';
+import { agentLimits } from './agents/limits.ts';
 import { livekitLimits } from './limits.ts';
 import type { ServerApi } from './server/server-api.ts';
 import type { LiveKitSockets, LiveKitSocketsOptions } from './sockets.ts';
 
 export type LiveKitContext = FeatureContext &
-  Pick<LiveKitSocketsOptions, 'workOf' | 'iceServers'> & {
+  Pick<LiveKitSocketsOptions, 'workOf' | 'iceServers'> &
+  Pick<AgentsOptions, 'nodes' | 'events'> & {
     hot: Pick<ReloadableConfigView, 'current'>;
     config: { checkOrigin: OriginRule; livekit: { enabled: boolean } };
     address: NodeAddress;
     rooms: LocalRooms;
     access: AccessAdmission;
     operations: OperationRunner;
+    tokens: { access: AccessTokens };
     /** Services between nodes. */
     traffic: Required<Pick<LiveKitSocketsOptions, 'forward' | 'forwardedFor'>>;
   };
 /** The handler of websockets at a path. */
 export type LiveKitUpgrade = (path: string) => LiveKitSockets['handleUpgrade'] | undefined;
+type OpenedLiveKit = { sockets: LiveKitSockets; serverApi: ServerApi; agents: Agents };
 
 export async function createLiveKit(context: LiveKitContext): Promise<LiveKitUpgrade> {
   const { config, registry, metrics, closers, access } = context;
-  const { enabled } = config.livekit;
-  const sockets = enabled ? await openSockets(context) : undefined;
-  const serverApi = enabled ? await openServerApi(context) : undefined;
+  const opened = config.livekit.enabled ? await open(context) : undefined;
   registry.serve(operations, {
     validateLiveKit: async ({ query: { access_token: token } }) => {
-      if (!sockets) throw notEnabled();
+      if (!opened) throw notEnabled();
       await access.verify(token);
       return 'success';
     },
     requestLiveKit: async ({ params: { twirpService: service, twirpMethod: method }, body, headers }) => {
-      if (!serverApi) throw notEnabled();
-      return serverApi.run({ service, method, body, token: headers?.token ?? '' });
+      if (!opened) throw notEnabled();
+      return opened.serverApi.run({ service, method, body, token: headers?.token ?? '' });
     },
   });
-  metrics.collect(nodeMetrics.livekit, () => ({ sessions: sockets?.size ?? 0 }));
-  if (!sockets) return () => undefined;
-  closers.add('peers', () => sockets.close());
-  return (path) => (path === livekitPath ? (...given) => sockets.handleUpgrade(...given) : undefined);
+  metrics.collect(nodeMetrics.livekit, () => readings(opened));
+  if (!opened) return () => undefined;
+  const { sockets, agents } = opened;
+  closers.add('peers', () => Promise.all([sockets.close(), agents.workers.close()]));
+  const doors = new Map<string, Pick<LiveKitSockets, 'handleUpgrade'>>([
+    [livekitPath, sockets],
+    [agentPath, agents.workers],
+  ]);
+  return (path) => {
+    const door = doors.get(path);
+    return door && ((...given) => door.handleUpgrade(...given));
+  };
+}
+
+function readings(opened: OpenedLiveKit | undefined): { sessions: number; workers: number; jobs: number } {
+  const { sockets, agents } = opened ?? {};
+  return { sessions: sockets?.size ?? 0, workers: agents?.workers.size ?? 0, jobs: agents?.workers.jobs ?? 0 };
 }
 
 function notEnabled(): ServiceError {
   return new ServiceError('not_found', 'This node does not accept clients of LiveKit (SVC_LIVEKIT_ENABLED)');
 }
 
-async function openServerApi({ access, operations: runner, hot }: LiveKitContext): Promise<ServerApi> {
-  const { ServerApi } = await import('./server/server-api.ts');
-  return new ServerApi({ access, operations: runner, limit: new RateLimit(() => hot.current.limits.rateLimitApi ?? undefined) });
+/** Loaded only if it is used: the messages of the protocol cost 20 MB of memory. */
+async function open(context: LiveKitContext): Promise<OpenedLiveKit> {
+  const { Agents } = await import('./agents/agents.ts');
+  const agents = new Agents({ ...agentsOptions(context), limits: agentLimits });
+  return { sockets: await openSockets(context), serverApi: await openServerApi(context, agents), agents };
 }
 
-/** Loaded only if it is used: the messages of the protocol cost 20 MB of memory. */
+async function openServerApi({ access, operations: runner, hot }: LiveKitContext, agents: Agents): Promise<ServerApi> {
+  const { ServerApi } = await import('./server/server-api.ts');
+  return new ServerApi({ access, agents, operations: runner, limit: new RateLimit(() => hot.current.limits.rateLimitApi ?? undefined) });
+}
+
+function agentsOptions(context: LiveKitContext): Omit<AgentsOptions, 'limits'> {
+  const { log, config, address, rooms, tokens, nodes, events, registry } = context;
+  return {
+    ...{ log, rooms, nodes, events, registry, tokens: tokens.access },
+    checkOrigin: () => config.checkOrigin,
+    address: () => address.host,
+  };
+}
+
 async function openSockets({
   log,
   hot,

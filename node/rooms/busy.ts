@@ -20,5 +20,6 @@ export function busyOf(rooms: Iterable<Room>): BusyView {
 }
 
 export function isBusy({ peers, components }: Room): boolean {
-  return peers.connectedCount > 0 || [...components.all()].some(({ busy }) => busy > 0);
+  // Agents do not keep a room open.
+  return [...peers.connected()].some(({ rights }) => !rights.agent) || [...components.all()].some(({ busy }) => busy > 0);
 }

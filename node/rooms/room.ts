@@ -106,7 +106,7 @@ export class Room {
     this.peers = this.#openPeers();
     this.#peerlessTimeout = new PeerlessTimeout({
       timeout: () => milliseconds(this.#config.peerlessPurgeTimeout),
-      peerless: () => this.peers.connectedCount === 0 && this.peers.waitingCount === 0,
+      peerless: () => this.peers.peerless,
       expired: () => this.close('peerless'),
     });
     this.#stats = new RoomStatsCollector({ roomId: this.id, peers: () => this.peers.all(), components: () => this.components.all() });

@@ -92,6 +92,8 @@ test('every metric of the node is used in the dashboard or in an alert', () => {
     'svc_whip_sessions',
     'svc_waiting_peers',
     'svc_livekit_sessions',
+    'svc_livekit_agent_workers',
+    'svc_livekit_agent_jobs',
     'svc_whep_sessions',
     'svc_trace_spans_exported_total',
     'svc_trace_spans_dropped_total',

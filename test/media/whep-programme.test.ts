@@ -26,7 +26,7 @@ async function size(path: string): Promise<number> {
 
 async function publish(t: TestContext, node: { url: string; api: ApiClient }, folder: string, { colour, frequency }: typeof green) {
   const [video, audio] = [join(folder, `${frequency}.ivf`), join(folder, `${frequency}.ogg`)];
-  await makeTracks(video, audio, frequency, colour === undefined ? {} : { colour });
+  await makeTracks(video, audio, frequency, { colour });
   const { token } = await addPeer(node.api);
   const args = ['-url', `${node.url}/whip/r`, '-video', video, '-audio', audio];
   return startProgram(t, goWhip, args, 'SIGINT', { ...process.env, WHIP_TOKEN: token });

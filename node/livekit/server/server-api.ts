@@ -4,17 +4,18 @@ import type { HttpResponse } from '../../../api/core/response.ts';
 import { ServiceError } from '../../../api/errors.ts';
 import type { RateLimit } from '../../common/rate-limit.ts';
 import type { AccessAdmission } from '../../rooms/access-admission.ts';
+import { agentDispatchService } from './agent-dispatch-service.ts';
 import { roomService } from './room-service.ts';
 import type { ServerContext, ServerMethods } from './server-method.ts';
 
-export type ServerApiOptions = Pick<ServerContext, 'operations'> & {
+export type ServerApiOptions = Pick<ServerContext, 'operations' | 'agents'> & {
   access: Pick<AccessAdmission, 'verifyServer' | 'createRoom'>;
   /** Of the requests of an access key. */
   limit: Pick<RateLimit, 'refusal'>;
 };
 export type ServerRequest = { service: string; method: string; token: string; body: BinaryBody };
 
-const methods: ServerMethods = roomService;
+const methods: ServerMethods = { ...roomService, ...agentDispatchService };
 
 export class ServerApi {
   readonly #options: ServerApiOptions;
@@ -28,10 +29,10 @@ export class ServerApi {
     const name = `${service}/${method}`;
     const handle = Object.hasOwn(methods, name) ? methods[name] : undefined;
     if (!handle) throw new ServiceError('not_found', `LiveKit's server API has no method ${name} here`);
-    const { operations, access: admission, limit } = this.#options;
+    const { operations, agents, access: admission, limit } = this.#options;
     const access = await admission.verifyServer(token);
     const refusal = limit.refusal(access.key.id);
     if (refusal) throw refusal;
-    return handle({ operations, access, createRoom: (options) => admission.createRoom(options) }, body);
+    return handle({ operations, agents, access, createRoom: (options) => admission.createRoom(options) }, body);
   }
 }

@@ -5,10 +5,12 @@ import { ServiceError } from '../../../api/errors.ts';
 import type { RoomOptions } from '../../../api/room.ts';
 import type { OperationRunner } from '../../rooms/services/operations.ts';
 import type { ServerAccess } from '../../rooms/tokens/server-access.ts';
+import type { Agents } from '../agents/agents.ts';
 
 export type ServerContext = {
   operations: OperationRunner;
   access: ServerAccess;
+  agents: Pick<Agents, 'dispatch' | 'deleteDispatch' | 'listDispatches'>;
   /** Resolves when a node has the room. */
   createRoom: (options: RoomOptions & { roomId: string }) => Promise<void>;
 };

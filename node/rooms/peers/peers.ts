@@ -48,6 +48,12 @@ export class Peers {
     return this.#count('connected');
   }
 
+  /** True if no peer that keeps the room open is connected or waits. */
+  get peerless(): boolean {
+    for (const peer of this.#peers.values()) if (!peer.rights.agent && statusOf(peer) !== 'disconnected') return false;
+    return true;
+  }
+
   get waitingCount(): number {
     return this.#count('waiting');
   }
@@ -91,11 +97,11 @@ export class Peers {
    * @throws ServiceError `room_full`, `invalid_token` if the peer was removed after the issue of the token
    */
   enter(access: Access): Peer {
-    const { identity, permissions, metadata, attributes, hidden, issuedAt } = access;
+    const { identity, permissions, metadata, attributes, hidden, agent, agents, issuedAt } = access;
     const known = this.ofAccess(access);
     if (!known) {
       const names = isValidId(identity) ? { peerId: identity } : { externalId: identity };
-      return this.add({ type: 'webrtc', ...names, metadata, attributes }, { permissions, hidden, grantedAt: issuedAt }).peer;
+      return this.add({ type: 'webrtc', ...names, metadata, attributes }, { permissions, hidden, agent, agents, grantedAt: issuedAt }).peer;
     }
     if (known.rights.grant({ permissions, issuedAt })) known.profile.update({ ...(metadata !== null && { metadata }), attributes });
     return known;
@@ -120,6 +126,8 @@ export class Peers {
       attributes: options.attributes ?? {},
       permissions: options.options?.permissions ?? permissionsSchema.parse({}),
       hidden: false,
+      agent: false,
+      agents: [],
       grantedAt: Date.now(),
       enableSimulcast: options.options?.enableSimulcast ?? true,
       ...rights,

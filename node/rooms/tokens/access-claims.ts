@@ -4,6 +4,7 @@ import { validationMessage } from '../../../api/derive/validation-messages.ts';
 import { ServiceError } from '../../../api/errors.ts';
 import { externalIdSchema, idSchema } from '../../../api/id.ts';
 import { type Metadata, metadataSchema } from '../../../api/json.ts';
+import { type AgentRequest, agentNameSchema, maxAgentDispatches } from '../../../api/operations/agent-rpcs.ts';
 import { type Attributes, attributesSchema, type Permissions } from '../../../api/peer.ts';
 import type { RoomOptions } from '../../../api/room.ts';
 import type { AccessKey } from '../../../api/settings/access-keys.ts';
@@ -21,12 +22,19 @@ export type Access = {
   permissions: Permissions;
   /** True if other peers must not see this one. */
   hidden: boolean;
+  /** True if the peer is an agent, which does not keep the room open. */
+  agent: boolean;
+  /** Agents that the room gets. */
+  agents: readonly AgentRequest[];
   /** Options of the room if it may be created; undefined if it must exist. */
   room: (RoomOptions & { roomId: string }) | undefined;
   /** Milliseconds since 1970. `issuedAt` is 0 if the token does not tell. */
   issuedAt: number;
   expiresAt: number;
 };
+
+/** The key with which a worker of agents authenticated. */
+export type WorkerKey = Pick<AccessKey, 'id' | 'roomPrefix'>;
 
 /** Seconds without a connected peer after which a created room ends, unless key or token set less. */
 const defaultPurgeTimeout = 300;
@@ -35,6 +43,9 @@ const defaultPurgeTimeout = 300;
 const optional = <Schema extends z.ZodType>(schema: Schema) => schema.nullish();
 const flag = optional(z.boolean());
 const limit = optional(z.int().min(0));
+const agents = z
+  .array(z.object({ agentName: agentNameSchema, metadata: optional(z.string().max(16 * 1024)), attributes: optional(attributesSchema) }))
+  .max(maxAgentDispatches - 1);
 
 const claimsSchema = z.object({
   sub: externalIdSchema,
@@ -44,6 +55,7 @@ const claimsSchema = z.object({
   name: optional(z.string().max(256)),
   metadata: optional(metadataSchema),
   attributes: optional(attributesSchema),
+  kind: optional(z.string().max(64)),
   video: z.object({
     room: idSchema,
     roomJoin: flag,
@@ -56,12 +68,17 @@ const claimsSchema = z.object({
     hidden: flag,
   }),
   roomConfig: optional(
-    z.object({ maxParticipants: limit, emptyTimeout: limit, departureTimeout: limit, metadata: optional(metadataSchema) }),
+    z.object({
+      ...{ maxParticipants: limit, emptyTimeout: limit, departureTimeout: limit },
+      metadata: optional(metadataSchema),
+      agents: optional(agents),
+    }),
   ),
 });
 type Claims = z.infer<typeof claimsSchema>;
 type CreationConfig = Partial<NonNullable<Claims['roomConfig']>>;
 type CreationBounds = Pick<AccessKey, 'maxPeers' | 'peerlessPurgeTimeout'>;
+const workerClaimsSchema = z.object({ video: z.object({ agent: z.literal(true) }) });
 
 const kindOfSource: Readonly<Record<string, Kind>> = {
   camera: 'video',
@@ -90,10 +107,25 @@ export function accessOf(payload: unknown, key: Omit<AccessKey, 'secret' | 'publ
     attributes: claims.attributes ?? {},
     permissions: permissionsOf(video),
     hidden: video.hidden === true,
+    agent: claims.kind?.toLowerCase() === 'agent',
+    agents: agentsOf(claims),
     room: video.roomCreate === true && key.roomCreate !== false ? roomOf(claims, key) : undefined,
     issuedAt: (iat ?? nbf ?? 0) * 1000,
     expiresAt: exp * 1000,
   };
+}
+
+/** The key of a worker, if verified claims allow to be one. @throws ServiceError `forbidden` */
+export function workerKeyOf(payload: unknown, { id, roomPrefix }: WorkerKey): WorkerKey {
+  if (!workerClaimsSchema.safeParse(payload).success) throw new ServiceError('forbidden', 'The access token has no grant agent');
+  return { id, ...(roomPrefix !== undefined && { roomPrefix }) };
+}
+
+function agentsOf({ roomConfig }: Claims): AgentRequest[] {
+  return (roomConfig?.agents ?? []).map(({ agentName, metadata, attributes }) => ({
+    ...{ agentName, metadata: metadata ?? '', attributes: attributes ?? {} },
+    restart: true,
+  }));
 }
 
 /**

@@ -3,7 +3,7 @@ import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
 import { decodeJwt, errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import { ServiceError } from '../../../api/errors.ts';
 import { type AccessKey, publicKeyAlgorithm } from '../../../api/settings/access-keys.ts';
-import { type Access, accessOf } from './access-claims.ts';
+import { type Access, accessOf, type WorkerKey, workerKeyOf } from './access-claims.ts';
 import { ServerAccess } from './server-access.ts';
 import type { RenewedToken } from './token-renewal.ts';
 
@@ -42,6 +42,26 @@ export class AccessTokens {
   async verifyServer(token: string): Promise<ServerAccess> {
     const { payload, key } = await this.#payloadOf(token, ['exp']);
     return new ServerAccess(payload, key);
+  }
+
+  /**
+   * The key of a worker of agents; its node signs tokens for its jobs with this key.
+   * @throws ServiceError `invalid_token`, `forbidden`, whose message never contains the token
+   */
+  async verifyWorker(token: string): Promise<WorkerKey> {
+    const { payload, key } = await this.#payloadOf(token, ['exp']);
+    if (key.secret === undefined)
+      throw new ServiceError('forbidden', `The access key ${key.id} has no secret, with which the node signs tokens of agents`);
+    return workerKeyOf(payload, key);
+  }
+
+  /** An access token with these claims, signed with the secret of a key. `lifetime` in seconds. @throws ServiceError `invalid_token` */
+  async sign(keyId: string, claims: Record<string, unknown>, lifetime: number): Promise<string> {
+    const { key, material } = this.#current().get(keyId) ?? {};
+    if (!material || key?.secret === undefined) throw invalid(`The access key ${keyId} does not exist, or has no secret`);
+    const now = Math.floor(this.#now() / 1000);
+    const exp = now + Math.min(lifetime, Math.floor(this.#options.maxTtl() / 1000));
+    return new SignJWT({ iat: now, ...claims, iss: keyId, exp }).setProtectedHeader({ alg: 'HS256', typ: 'JWT' }).sign(material);
   }
 
   async #payloadOf(token: string, requiredClaims: string[]): Promise<{ payload: JWTPayload; key: AccessKey }> {

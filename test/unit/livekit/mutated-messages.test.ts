@@ -82,6 +82,7 @@ async function start(t: TestContext) {
       ...{
         iceServers: () => [],
         identityOf: (id) => id,
+        isAgent: () => false,
         getsPackets: () => false,
         autoSubscribe: true,
         renewToken: async () => undefined,

@@ -64,15 +64,22 @@ for (const [wanted, layer] of [
 }
 
 test('the roster follows the events of the room', () => {
-  const roster = new Roster((id) => `user ${id}`);
+  const roster = new Roster(
+    (id) => `user ${id}`,
+    (id) => id === 'robot',
+  );
   roster.fill({
-    peers: [{ id: 'a', metadata: null, tracks: [track()] }],
+    peers: [
+      { id: 'a', metadata: null, tracks: [track()] },
+      { id: 'robot', metadata: null, tracks: [] },
+    ],
     components: [{ id: 'c', type: 'sip', state: 'running', tracks: [] }],
   });
   assert.deepEqual(
     roster.all.map(({ identity, kind }) => [identity, kind]),
     [
       ['user a', ParticipantInfo_Kind.STANDARD],
+      ['user robot', ParticipantInfo_Kind.AGENT],
       ['c', ParticipantInfo_Kind.SIP],
     ],
   );

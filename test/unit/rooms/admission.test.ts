@@ -104,6 +104,8 @@ test('a denied peer is removed with its own close code, and access tokens issued
     attributes: {},
     permissions: { publish: [], subscribe: true, data: true },
     hidden: false,
+    agent: false,
+    agents: [],
     room: undefined,
     issuedAt: Date.now() - 60_000,
     expiresAt: Date.now() + 60_000,

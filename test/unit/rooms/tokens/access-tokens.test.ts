@@ -62,6 +62,8 @@ describe('accepted', () => {
       attributes: {},
       permissions: { publish: ['audio', 'video'], subscribe: true, data: true },
       hidden: false,
+      agent: false,
+      agents: [],
       room: undefined,
       issuedAt: now * 1000,
       expiresAt: (now + 600) * 1000,
