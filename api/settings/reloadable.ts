@@ -115,6 +115,17 @@ export const reloadableSettings = {
       'Receivers of the events of all rooms, separated by spaces.',
       { secret: true, cluster: { doc: 'Receivers of the events of all rooms.' } },
     ),
+    livekitUrls: setting(
+      'WEBHOOK_LIVEKIT_URLS',
+      value.listOf(value.httpUrl, 16, 'to be a list of http or https URLs'),
+      "Receivers of the events of all rooms in LiveKit's form, separated by spaces; requires LIVEKIT_ENABLED, and an access key with a secret, the first of which signs.",
+      {
+        secret: true,
+        cluster: {
+          doc: "Receivers of the events of all rooms in LiveKit's form; requires spec.livekit.enabled, and an access key with a secret.",
+        },
+      },
+    ),
     secret: setting(
       'WEBHOOK_SECRET',
       value.webhookSecrets,

@@ -18,7 +18,7 @@ export function describeConfig(config: Config, hot: ReloadableConfigView): Recor
       secretKeys: shown(secretKeys),
       iceServers: shown(iceServers),
       // Receiver URLs often contain a key.
-      webhooks: { ...webhooks, urls: shown(webhooks.urls), secrets: shown(webhooks.secrets) },
+      webhooks: { ...webhooks, urls: shown(webhooks.urls), livekitUrls: shown(webhooks.livekitUrls), secrets: shown(webhooks.secrets) },
       s3: s3 && { ...s3, accessKeyId: shown(s3.accessKeyId), secretAccessKey: shown(s3.secretAccessKey) },
     },
     files: hot.files(),

@@ -26,7 +26,7 @@ function strictTree(tree: SettingTree): z.ZodObject {
 
 /** Joins tokens of both scopes and completes what depends on other settings. */
 export function effectiveSettings({ apiTokens = [], apiReadTokens = [], s3, webhooks, timeouts, ...tree }: ReloadableValues) {
-  const { urls, secret, ...delivery } = webhooks;
+  const { urls, livekitUrls, secret, ...delivery } = webhooks;
   return deepFreeze({
     ...tree,
     apiTokens: [...apiTokens, ...apiReadTokens],
@@ -35,7 +35,13 @@ export function effectiveSettings({ apiTokens = [], apiReadTokens = [], s3, webh
     componentsUsed: unique(tree.componentsUsed),
     corsOrigins: need(tree.corsOrigins),
     iceServers: tree.iceServers ?? [],
-    webhooks: { ...delivery, urls: unique(urls), secrets: unique(secret), allowPrivate: need(webhooks.allowPrivate) },
+    webhooks: {
+      ...delivery,
+      urls: unique(urls),
+      livekitUrls: unique(livekitUrls),
+      secrets: unique(secret),
+      allowPrivate: need(webhooks.allowPrivate),
+    },
     timeouts: { ...timeouts, rawRecordingTtl: timeouts.rawRecordingTtl ?? null },
     s3: effectiveS3(s3),
     avMaxCpu: need(tree.avMaxCpu),

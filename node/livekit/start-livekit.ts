@@ -11,6 +11,7 @@ import type { AccessAdmission } from '../rooms/access-admission.ts';
 import type { LocalRooms } from '../rooms/local-rooms.ts';
 import type { OperationRunner } from '../rooms/services/operations.ts';
 import type { AccessTokens } from '../rooms/tokens/access-tokens.ts';
+import type { WebhookForm } from '../rooms/services/webhook-form.ts';
 import type { OriginRule } from '../websocket/origin.ts';
 import type { Agents, AgentsOptions } from './agents/agents.ts';
 import { agentLimits } from './agents/limits.ts';
@@ -28,6 +29,7 @@ export type LiveKitContext = FeatureContext &
     access: AccessAdmission;
     operations: OperationRunner;
     tokens: { access: AccessTokens };
+    webhooks: { setLiveKitForm(form: WebhookForm): void };
     /** Services between nodes. */
     traffic: Required<Pick<LiveKitSocketsOptions, 'forward' | 'forwardedFor'>>;
   };
@@ -79,7 +81,9 @@ async function open(context: LiveKitContext): Promise<OpenedLiveKit> {
   return { sockets: await openSockets(context), serverApi: await openServerApi(context, agents), agents };
 }
 
-async function openServerApi({ access, operations: runner, hot }: LiveKitContext, agents: Agents): Promise<ServerApi> {
+async function openServerApi({ access, operations: runner, hot, webhooks, rooms }: LiveKitContext, agents: Agents): Promise<ServerApi> {
+  const { LiveKitWebhooks } = await import('./server/webhook-form.ts');
+  webhooks.setLiveKitForm(new LiveKitWebhooks({ rooms, keys: () => hot.current.accessKeys }));
   const { ServerApi } = await import('./server/server-api.ts');
   return new ServerApi({ access, agents, operations: runner, limit: new RateLimit(() => hot.current.limits.rateLimitApi ?? undefined) });
 }

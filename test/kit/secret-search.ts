@@ -25,7 +25,9 @@ const running = new Set<SecretLeakScanner>();
 export function secretsOf(env: Environment): Secret[] {
   const plain = Object.entries(kinds).flatMap(([name, kind]) => (env[name] ?? '').split(' ').map((value) => ({ kind, value })));
   const access = accessKeysOf(env.SVC_ACCESS_KEYS ?? '').map(({ secret }) => ({ kind: 'an access key', value: secret }));
-  const urls = (env.SVC_WEBHOOK_URLS ?? '').split(' ').flatMap((text) => secretsOfUrl(text));
+  const urls = [env.SVC_WEBHOOK_URLS, env.SVC_WEBHOOK_LIVEKIT_URLS]
+    .flatMap((texts) => (texts ?? '').split(' '))
+    .flatMap((text) => secretsOfUrl(text));
   const turn = [...(env.SVC_ICE_SERVERS ?? '').matchAll(/"credential":\s*"([^"]+)"/g)];
   const credentials = turn.map(([, value = '']) => ({ kind: 'a TURN credential', value }));
   return [...plain, ...access, ...urls, ...credentials].filter(({ value }) => value.length >= minLength);

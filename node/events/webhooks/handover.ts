@@ -9,7 +9,8 @@ const batchBytes = 256 * 1024;
 const batchSchema = z
   .array(
     z.object({
-      url: z.string().max(2048),
+      // With the mark of LiveKit's form.
+      url: z.string().max(2064),
       roomId: z.string().max(128),
       incarnation: z.string().max(64),
       eventId: z.string().max(256),

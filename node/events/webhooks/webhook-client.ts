@@ -79,8 +79,8 @@ export class WebhookClient {
       method: 'POST',
       agent: secure ? this.#agents.https : this.#agents.http,
       headers: {
-        ...headers,
         'content-type': 'application/json',
+        ...headers,
         'content-length': Buffer.byteLength(body),
         'user-agent': this.#options.userAgent,
       },

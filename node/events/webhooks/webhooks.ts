@@ -6,10 +6,12 @@ import type { RoomEvent } from '../../../api/events.ts';
 import type { nodeMetrics, Readings } from '../../../api/metrics.ts';
 import { type Tracer, traced } from '../../../tracing/spans.ts';
 import type { Log } from '../../common/log.ts';
+import type { WebhookForm } from '../../rooms/services/webhook-form.ts';
 import type { DeadLetter, DeadLetterFilter } from './dead-letters.ts';
 import type { Delivery, NewDelivery } from './delivery.ts';
 import { type DeliveryResult, Dispatcher, type DispatcherOptions, type ReceiverState } from './dispatcher.ts';
 import { parseBatch, toBatches } from './handover.ts';
+import { isLiveKitReceiver, livekitBody, livekitReceiver, livekitText } from './livekit-deliveries.ts';
 import type { OrphanedDeliveries } from './orphaned-spools.ts';
 import { PendingDeliveries } from './pending.ts';
 import { sign } from './signature.ts';
@@ -22,6 +24,8 @@ const atOnce = 500;
 /** `maxAge` in milliseconds; the first of `secrets` is the newest. */
 export type WebhookSettings = {
   urls: readonly string[];
+  /** Receivers of LiveKit's form. */
+  livekitUrls: readonly string[];
   secrets: readonly string[];
   maxAge: number;
   allowPrivate: boolean;
@@ -52,6 +56,7 @@ export class Webhooks {
   #idle: PromiseWithResolvers<void> | undefined;
   #warnedUnsigned = false;
   #closed = false;
+  #livekit: WebhookForm | undefined;
 
   constructor(options: WebhooksOptions) {
     this.#options = options;
@@ -75,6 +80,11 @@ export class Webhooks {
     options.store?.takeOver((left) => this.#takeOver(left));
   }
 
+  /** Receivers of LiveKit's form get the events from now on. */
+  setLiveKitForm(form: WebhookForm): void {
+    this.#livekit = form;
+  }
+
   /** Accepts an event of a room with the receiver `roomUrl`. `trace`: traceparent of its cause. */
   publish(event: RoomEvent, roomUrl: string | null, trace?: string): void {
     if (this.#closed) return;
@@ -83,13 +93,16 @@ export class Webhooks {
     // An event without seq may arrive after the end of its room.
     if (event.seq !== undefined) this.#rooms.add(incarnation);
     if (isLast) this.#rooms.delete(incarnation);
-    const urls = new Set(this.#options.settings().urls);
+    const { urls: all, livekitUrls } = this.#options.settings();
+    const urls = new Set(all);
     if (roomUrl !== null) urls.add(roomUrl);
-    if (urls.size > 0) {
-      const body = JSON.stringify(event);
+    const add = (receivers: Iterable<string>, body: string) => {
       const at = Date.parse(event.time);
-      for (const url of urls) this.#add({ url, roomId, incarnation, eventId, at, body, ...(trace !== undefined && { trace }) });
-    }
+      for (const url of receivers) this.#add({ url, roomId, incarnation, eventId, at, body, ...(trace !== undefined && { trace }) });
+    };
+    if (urls.size > 0) add(urls, JSON.stringify(event));
+    const converted = livekitUrls.length > 0 ? this.#livekit?.convert(event) : undefined;
+    if (converted) add(new Set(livekitUrls.map(livekitReceiver)), livekitBody(event, converted));
     if (isLast) this.#dispatcher.forget410(roomId, incarnation);
   }
 
@@ -156,7 +169,8 @@ export class Webhooks {
   /** Receivers with pending deliveries on this node, then receivers of the whole cluster without any. */
   receivers(): ReceiverState[] {
     const waiting = this.#dispatcher.receivers();
-    const idle = this.#options.settings().urls.filter((url) => !waiting.some((receiver) => receiver.url === url));
+    const { urls, livekitUrls } = this.#options.settings();
+    const idle = [...urls, ...livekitUrls.map(livekitReceiver)].filter((url) => !waiting.some((receiver) => receiver.url === url));
     return [...waiting, ...idle.map((url) => ({ url, pending: 0, rooms: 0, failing: false }))];
   }
 
@@ -229,7 +243,13 @@ export class Webhooks {
     });
   }
 
-  #request({ url, eventId, body }: Delivery, traceparent: string | undefined): Promise<DeliveryResponse> {
+  async #request({ url, eventId, body }: Delivery, traceparent: string | undefined): Promise<DeliveryResponse> {
+    const traced = traceparent !== undefined && { [traceparentHeader]: traceparent };
+    if (isLiveKitReceiver(url)) {
+      if (!this.#livekit) throw new Error('this node has no webhooks of LiveKit (SVC_LIVEKIT_ENABLED)');
+      const text = livekitText(body);
+      return this.#webhookClient.post(url, { ...(await this.#livekit.headers(text)), ...traced }, text);
+    }
     const { secrets } = this.#options.settings();
     const timestamp = Math.floor(Date.now() / 1000);
     const signature = sign(secrets, eventId, timestamp, body);
@@ -241,7 +261,7 @@ export class Webhooks {
       'webhook-id': eventId,
       'webhook-timestamp': String(timestamp),
       ...(signature !== undefined && { 'webhook-signature': signature }),
-      ...(traceparent !== undefined && { [traceparentHeader]: traceparent }),
+      ...traced,
     };
     return this.#webhookClient.post(url, headers, body);
   }

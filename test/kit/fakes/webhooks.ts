@@ -10,7 +10,7 @@ import { silentLog } from '../silent-log.ts';
 export const secret = `whsec_${Buffer.from('a secret of twenty-four bytes').toString('base64')}`;
 
 export function testSettings(changes: Partial<WebhookSettings> = {}): WebhookSettings {
-  return { urls: [], secrets: [secret], maxAge: 60_000, allowPrivate: true, pendingMaxBytes: 1024 * 1024, ...changes };
+  return { urls: [], livekitUrls: [], secrets: [secret], maxAge: 60_000, allowPrivate: true, pendingMaxBytes: 1024 * 1024, ...changes };
 }
 
 /** Webhooks that stop with the test; a failed attempt is retried after 10 ms. */

@@ -89,6 +89,7 @@ test('no secret is shown', async () => {
     SVC_S3_ACCESS_KEY_ID: seed(),
     SVC_S3_SECRET_ACCESS_KEY: seed(),
     SVC_WEBHOOK_URLS: `https://hooks.example/${seed()}`,
+    SVC_WEBHOOK_LIVEKIT_URLS: `https://hooks.example/${seed()}`,
     SVC_WEBHOOK_SECRET: `whsec_${randomBytes(24).toString('base64')}`,
   };
   const { values, of } = await loaded({ ...secrets, SVC_S3_BUCKET: 'recordings' });

@@ -120,7 +120,7 @@ avMaxCpu: 0.25
       corsOrigins: ['https://a.example'],
       iceServers: [{ urls: ['stun:s.example:3478', 'turns:s.example?transport=tcp'], username: 'u', credential: 'c' }],
       allowPrivateAddresses: true,
-      webhooks: { urls: ['https://h.example/x'], secrets: [secret], maxAge: 60_000, allowPrivate: false },
+      webhooks: { urls: ['https://h.example/x'], livekitUrls: [], secrets: [secret], maxAge: 60_000, allowPrivate: false },
       limits: {
         maxRooms: 1,
         maxPeersPerRoom: 2,
