@@ -5,8 +5,10 @@ import { ServiceError } from '../../../api/errors.ts';
 import type { RateLimit } from '../../common/rate-limit.ts';
 import type { AccessAdmission } from '../../rooms/access-admission.ts';
 import { agentDispatchService } from './agent-dispatch-service.ts';
+import { egressService } from './egress-service.ts';
 import { roomService } from './room-service.ts';
 import type { ServerContext, ServerMethods } from './server-method.ts';
+import { sipService } from './sip-service.ts';
 
 export type ServerApiOptions = Pick<ServerContext, 'operations' | 'agents'> & {
   access: Pick<AccessAdmission, 'verifyServer' | 'createRoom'>;
@@ -15,7 +17,7 @@ export type ServerApiOptions = Pick<ServerContext, 'operations' | 'agents'> & {
 };
 export type ServerRequest = { service: string; method: string; token: string; body: BinaryBody };
 
-const methods: ServerMethods = { ...roomService, ...agentDispatchService };
+const methods: ServerMethods = { ...roomService, ...agentDispatchService, ...egressService, ...sipService };
 
 export class ServerApi {
   readonly #options: ServerApiOptions;
