@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { externalIdSchema, idSchema } from './id.ts';
 import { metadataSchema } from './json.ts';
-import { kindSchema, trackViewSchema } from './track.ts';
+import { kindSchema, sourceSchema, trackViewSchema } from './track.ts';
 
 /** Path of the peer websocket, appended to the address of a node. */
 export const peerSocketPath = '/socket/peer/websocket';
@@ -15,8 +15,14 @@ export const permissionsSchema = z
       .boolean()
       .default(true)
       .meta({ description: 'True if the peer may send data and use data channels (SCTP) in both directions.' }),
-    // Without a default, because nodes of 0.7 reject it.
+    // Without defaults, because nodes of 0.7 reject them.
     roomMetadata: z.boolean().optional().meta({ description: 'True if the peer may set the metadata of the room; false if omitted.' }),
+    publishSources: z
+      .array(sourceSchema)
+      .min(1)
+      .max(4)
+      .optional()
+      .meta({ description: 'Sources that the peer may publish, among its media kinds; all if omitted.' }),
   })
   .meta({ id: 'Permissions', description: 'Permissions of a peer; enforced by the server on every request.' });
 export type Permissions = z.infer<typeof permissionsSchema>;
@@ -82,6 +88,9 @@ export const peerPatchSchema = z
         subscribe: permissionsSchema.shape.subscribe.unwrap().optional(),
         data: permissionsSchema.shape.data.unwrap().optional(),
         roomMetadata: permissionsSchema.shape.roomMetadata,
+        publishSources: permissionsSchema.shape.publishSources.unwrap().nullable().optional().meta({
+          description: 'Sources that the peer may publish, among its media kinds; null permits all.',
+        }),
       })
       .optional(),
     metadata: metadataSchema.nullable().optional(),
@@ -95,3 +104,4 @@ export const peerPatchSchema = z
   })
   .meta({ id: 'PeerPatch', description: 'Changes to a peer, effective at once; omitted fields and permissions stay unchanged.' });
 export type PeerPatch = z.infer<typeof peerPatchSchema>;
+export type PermissionsPatch = NonNullable<PeerPatch['permissions']>;

@@ -5,6 +5,13 @@ import { metadataSchema } from './json.ts';
 export const kindSchema = z.enum(['audio', 'video']).meta({ id: 'Kind', description: 'Media kind of a track.' });
 export type Kind = z.infer<typeof kindSchema>;
 
+/** What a track shows or plays, by `source` in its metadata; the names of the console and of our applications. */
+export const sourceSchema = z.enum(['camera', 'microphone', 'screen', 'screenSound']).meta({
+  id: 'Source',
+  description: 'Source of a track: `source` of its metadata. Video without `source` is `camera`, audio `microphone`.',
+});
+export type Source = z.infer<typeof sourceSchema>;
+
 export const trackViewSchema = z
   .object({
     id: z.string(),

@@ -11,7 +11,7 @@ import {
 import type { ComponentType } from '../../api/component/types.ts';
 import type { Metadata } from '../../api/json.ts';
 import type { Attributes, AttributesPatch, Permissions } from '../../api/peer.ts';
-import type { TrackView } from '../../api/track.ts';
+import { type Kind, type Source, sourceSchema, type TrackView } from '../../api/track.ts';
 import { participantSid, trackSid } from './ids.ts';
 
 /** A peer or a component. `id`: of the peer or the component. */
@@ -27,13 +27,14 @@ export type Participant = {
 /** What a client describes of a track that it publishes, as metadata of the track. */
 export type TrackDescription = { source?: string; name?: string; width?: number; height?: number; stream?: string; encryption?: string };
 
-/** By `source` in the metadata of tracks; the names are those of our own applications. */
-const sources: Readonly<Record<string, TrackSource>> = {
+const sources: Readonly<Record<Source, TrackSource>> = {
   camera: TrackSource.CAMERA,
   microphone: TrackSource.MICROPHONE,
   screen: TrackSource.SCREEN_SHARE,
   screenSound: TrackSource.SCREEN_SHARE_AUDIO,
 };
+export const kindOfSource: Readonly<Record<Source, Kind>> = { camera: 'video', microphone: 'audio', screen: 'video', screenSound: 'audio' };
+const sourceNames = sourceSchema.options;
 const componentKinds: Partial<Record<ComponentType, ParticipantInfo_Kind>> = {
   file: ParticipantInfo_Kind.INGRESS,
   sip: ParticipantInfo_Kind.SIP,
@@ -81,6 +82,7 @@ export function participantInfo(participant: Participant, version: number, permi
       permission: {
         canSubscribe: permissions.subscribe,
         canPublish: permissions.publish.length > 0,
+        canPublishSources: publishableSources(permissions),
         canPublishData: permissions.data,
         canUpdateMetadata: true,
         hidden,
@@ -125,14 +127,23 @@ export function attributesPatchOf(attributes: Readonly<Record<string, string>>):
 }
 
 /** The name of a source in the metadata of tracks. */
-export function sourceName(source: TrackSource): string | undefined {
-  return Object.keys(sources).find((each) => sources[each] === source);
+export function sourceName(source: TrackSource): Source | undefined {
+  return sourceNames.find((each) => sources[each] === source);
+}
+
+/** Empty: all. */
+function publishableSources({ publish, publishSources }: Permissions): TrackSource[] {
+  const all = publish.length === 2 ? [] : sourceNames.filter((source) => publish.some((kind) => kindOfSource[source] === kind));
+  const permitted = publishSources?.filter((source) => publish.includes(kindOfSource[source])) ?? all;
+  return permitted.map((source) => sources[source]);
 }
 
 function sourceOf(type: TrackView['type'], source: string | undefined): TrackSource {
-  const known = source === undefined ? undefined : sources[source];
+  const known = sourceNames.find((each) => each === source);
   // Applications of LiveKit show a camera and a microphone of each participant.
-  return known ?? (source === undefined ? (type === 'audio' ? TrackSource.MICROPHONE : TrackSource.CAMERA) : TrackSource.UNKNOWN);
+  if (known) return sources[known];
+  if (source !== undefined) return TrackSource.UNKNOWN;
+  return type === 'audio' ? TrackSource.MICROPHONE : TrackSource.CAMERA;
 }
 
 function descriptionOf(metadata: Metadata | null): TrackDescription {

@@ -82,5 +82,11 @@ export class Track {
   }
 }
 
+/** The source of a track, which its publisher states in the metadata. */
+export function sourceOf({ kind, metadata }: Pick<Track, 'kind' | 'metadata'>): string {
+  const { source } = typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata) ? metadata : {};
+  return typeof source === 'string' ? source : kind === 'audio' ? 'microphone' : 'camera';
+}
+
 /** A data channel that a peer publishes over SCTP. */
 export type DataTrack = { id: string; peerId: string; label: string; protocol: string };

@@ -1,8 +1,7 @@
 // UpdateParticipant of LiveKit's server API as a change of a peer.
-import { type ParticipantPermission, TrackSource, type UpdateParticipantRequest } from '@livekit/protocol';
-import type { PeerPatch, PeerView } from '../../../api/peer.ts';
-import type { Kind } from '../../../api/track.ts';
-import { attributesPatchOf, metadataOf, namesOf } from '../participants.ts';
+import type { ParticipantPermission, UpdateParticipantRequest } from '@livekit/protocol';
+import type { PeerPatch, PeerView, PermissionsPatch } from '../../../api/peer.ts';
+import { attributesPatchOf, kindOfSource, metadataOf, namesOf, sourceName } from '../participants.ts';
 
 /** As in LiveKit, empty texts change nothing, and an attribute that is set to an empty text is deleted. */
 export function peerPatchOf(
@@ -17,14 +16,10 @@ export function peerPatchOf(
   };
 }
 
-const kinds: Partial<Record<TrackSource, Kind>> = {
-  [TrackSource.CAMERA]: 'video',
-  [TrackSource.SCREEN_SHARE]: 'video',
-  [TrackSource.MICROPHONE]: 'audio',
-  [TrackSource.SCREEN_SHARE_AUDIO]: 'audio',
-};
-
-function permissionsOf({ canPublish, canPublishSources, canSubscribe, canPublishData }: ParticipantPermission) {
-  const permitted: Kind[] = canPublishSources.length > 0 ? canPublishSources.flatMap((source) => kinds[source] ?? []) : ['audio', 'video'];
-  return { publish: canPublish ? [...new Set(permitted)] : [], subscribe: canSubscribe, data: canPublishData };
+/** No sources are all. Sources that the server does not know are none. */
+function permissionsOf({ canPublish, canPublishSources, canSubscribe, canPublishData }: ParticipantPermission): PermissionsPatch {
+  const named = canPublishSources.length > 0 ? [...new Set(canPublishSources.flatMap((source) => sourceName(source) ?? []))] : undefined;
+  const permitted = named ? [...new Set(named.map((source) => kindOfSource[source]))] : (['audio', 'video'] as const);
+  const publish = canPublish ? [...permitted] : [];
+  return { publish, publishSources: named && named.length > 0 ? named : null, subscribe: canSubscribe, data: canPublishData };
 }

@@ -7,7 +7,7 @@ import type { Log } from '../../common/log.ts';
 import type { ChangedBy, RoomChange } from '../changes/room-change.ts';
 import { newId } from '../ids.ts';
 import type { PeerMedia, WireObject } from '../interfaces.ts';
-import { type DataTrack, Track } from '../track.ts';
+import { type DataTrack, sourceOf, Track } from '../track.ts';
 import type { Moderation } from './moderation.ts';
 import { Paced } from './paced.ts';
 import { mayReceive, type Receivers } from './receivers.ts';
@@ -73,7 +73,7 @@ export class Publications {
     const { peerId, media, moderation } = this.#options;
     const { transportId, kind, rtpParameters, paused, encrypted = false } = request;
     const named = { key: request.key ?? null, kind, metadata: request.metadata ?? null };
-    this.#mayPublish(kind, named.key);
+    this.#mayPublish(named);
     const encodings = rtpParameters.encodings;
     if (!this.#options.enableSimulcast && Array.isArray(encodings) && encodings.length > 1) {
       throw new ServiceError('forbidden', 'Simulcast is not enabled for this peer');
@@ -85,7 +85,7 @@ export class Publications {
     );
     let muted: boolean;
     try {
-      this.#mayPublish(kind, named.key);
+      this.#mayPublish(named);
       muted = moderation.take(named);
     } catch (error) {
       media.unpublish(trackId);
@@ -140,9 +140,10 @@ export class Publications {
     return mayReceive(this.#receivers, identity, trackId);
   }
 
-  /** Published at most once per second, like the metadata of a peer. */
+  /** Published at most once per second, like the metadata of a peer. @throws ServiceError `track_not_found`, `forbidden` */
   setMetadata(trackId: string, metadata: Metadata | null): void {
     const track = this.#require(trackId);
+    requirePermission({ kind: track.kind, metadata }, this.#options.permissions());
     const shown = this.#shownMetadata.get(trackId) ?? new Paced((latest) => this.#showMetadata(track, latest));
     this.#shownMetadata.set(trackId, shown);
     shown.set(metadata);
@@ -182,7 +183,7 @@ export class Publications {
 
   /** Ends publications that are no longer permitted. */
   enforce(permissions: Permissions): void {
-    for (const track of [...this.#tracks.values()]) if (!permissions.publish.includes(track.kind)) this.removeTrack(track.id);
+    for (const track of [...this.#tracks.values()]) if (!isPermitted(track, permissions)) this.removeTrack(track.id);
     if (!permissions.data) for (const id of [...this.#dataTracks.keys()]) this.removeData(id);
   }
 
@@ -203,13 +204,13 @@ export class Publications {
     return track;
   }
 
-  #mayPublish(kind: Kind, key: string | null): void {
+  #mayPublish(track: Pick<Track, 'kind' | 'key' | 'metadata'>): void {
+    const { kind, key } = track;
     if (this.#closed) throw new ServiceError('peer_not_found', `Peer ${this.#options.peerId} is not connected`);
     if (key !== null && [...this.#tracks.values()].some((track) => track.key === key))
       throw new ServiceError('conflict', 'A track with this key is already published');
     if (kind === 'video' && this.#options.audioOnly) throw new ServiceError('forbidden', 'This room has audio only');
-    if (!this.#options.permissions().publish.includes(kind))
-      throw new ServiceError('forbidden', `This peer is not permitted to publish ${kind}`);
+    requirePermission(track, this.#options.permissions());
   }
 
   #mayPublishData(): void {
@@ -229,4 +230,18 @@ export class Publications {
       this.#pending -= 1;
     }
   }
+}
+
+type Published = Pick<Track, 'kind' | 'metadata'>;
+
+function isPermitted(track: Published, { publish, publishSources }: Permissions): boolean {
+  return publish.includes(track.kind) && (publishSources?.some((source) => source === sourceOf(track)) ?? true);
+}
+
+/** @throws ServiceError `forbidden` */
+function requirePermission(track: Published, permissions: Permissions): void {
+  const { kind } = track;
+  if (isPermitted(track, permissions)) return;
+  const what = permissions.publish.includes(kind) ? `${kind} of this source` : kind;
+  throw new ServiceError('forbidden', `This peer is not permitted to publish ${what}`);
 }

@@ -1,6 +1,6 @@
 // Rights of a peer: its permissions, set over REST or by access tokens, whichever is newer.
 import type { AgentRequest } from '../../../api/operations/agent-rpcs.ts';
-import type { Permissions } from '../../../api/peer.ts';
+import type { Permissions, PermissionsPatch } from '../../../api/peer.ts';
 
 export type PeerRightsInit = {
   permissions: Permissions;
@@ -37,9 +37,10 @@ export class PeerRights {
   }
 
   /** Changes permissions, effective at once: tracks that are no longer permitted end. Older access tokens do not undo it. */
-  change(change: Partial<Permissions>): void {
+  change(change: PermissionsPatch): void {
     this.#grantedAt = Date.now();
-    this.#set({ ...this.#permissions, ...change });
+    const { publishSources, ...permissions } = { ...this.#permissions, ...change };
+    this.#set({ ...permissions, ...(publishSources && { publishSources }) });
   }
 
   /** Applies an access token. @returns false if it was issued before the last change */

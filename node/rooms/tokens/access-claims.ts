@@ -8,7 +8,7 @@ import { type AgentRequest, agentNameSchema, maxAgentDispatches } from '../../..
 import { type Attributes, attributesSchema, type Permissions } from '../../../api/peer.ts';
 import type { RoomOptions } from '../../../api/room.ts';
 import type { AccessKey } from '../../../api/settings/access-keys.ts';
-import type { Kind } from '../../../api/track.ts';
+import type { Kind, Source } from '../../../api/track.ts';
 
 /** What a valid access token allows: one peer in one room. */
 export type Access = {
@@ -80,11 +80,11 @@ type CreationConfig = Partial<NonNullable<Claims['roomConfig']>>;
 type CreationBounds = Pick<AccessKey, 'maxPeers' | 'peerlessPurgeTimeout'>;
 const workerClaimsSchema = z.object({ video: z.object({ agent: z.literal(true) }) });
 
-const kindOfSource: Readonly<Record<string, Kind>> = {
-  camera: 'video',
-  microphone: 'audio',
-  screen_share: 'video',
-  screen_share_audio: 'audio',
+const sources: Readonly<Record<string, { kind: Kind; source: Source }>> = {
+  camera: { kind: 'video', source: 'camera' },
+  microphone: { kind: 'audio', source: 'microphone' },
+  screen_share: { kind: 'video', source: 'screen' },
+  screen_share_audio: { kind: 'audio', source: 'screenSound' },
 };
 
 /** The rights of verified claims. @throws ServiceError `invalid_token`, `forbidden` */
@@ -134,12 +134,15 @@ function agentsOf({ roomConfig }: Claims): AgentRequest[] {
  */
 function permissionsOf({ canPublish, canSubscribe, canPublishData, canPublishSources, roomAdmin, hidden }: Claims['video']): Permissions {
   const publishes = canPublish !== false;
-  const kinds: Kind[] = canPublishSources?.length ? canPublishSources.flatMap((source) => kindOfSource[source] ?? []) : ['audio', 'video'];
+  const named = canPublishSources?.length ? [...new Set(canPublishSources)].flatMap((name) => sources[name] ?? []) : undefined;
+  const kinds = new Set(named ? named.map(({ kind }) => kind) : (['audio', 'video'] as const));
+  const publish = publishes && hidden !== true ? [...kinds] : [];
   return {
-    publish: publishes && hidden !== true ? [...new Set(kinds)] : [],
+    publish,
     subscribe: canSubscribe !== false,
     data: canPublishData ?? publishes,
     ...(roomAdmin === true && { roomMetadata: true }),
+    ...(named && publish.length > 0 && { publishSources: named.map(({ source }) => source) }),
   };
 }
 

@@ -1,6 +1,7 @@
 // Real rooms on fake media, with recorded events and peer messages.
 
 import type { RoomEvent } from '../../../api/events.ts';
+import type { Metadata } from '../../../api/json.ts';
 import type { PeerEvent } from '../../../api/socket/peer-events.ts';
 import type { CloseReason, PeerConnection } from '../../../node/rooms/interfaces.ts';
 import type { LocalLimits, LocalRooms } from '../../../node/rooms/local-rooms.ts';
@@ -120,7 +121,12 @@ export async function connectPeer(rooms: LocalRooms, roomId: string, peerId: str
   return { peer, connection, send: String(id) };
 }
 
-export async function publish(from: TestPeer, kind: 'audio' | 'video', metadata: string | null = null, encrypted = false): Promise<string> {
+export async function publish(
+  from: TestPeer,
+  kind: 'audio' | 'video',
+  metadata: Metadata | null = null,
+  encrypted = false,
+): Promise<string> {
   const { trackId } = await from.peer.session.publications.publish({
     transportId: from.send,
     kind,

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Encryption_Type, ParticipantInfo_Kind, TrackSource } from '@livekit/protocol';
+import { permissionsSchema } from '../../../api/peer.ts';
 import type { TrackView } from '../../../api/track.ts';
 import { trackSid } from '../../../node/livekit/ids.ts';
 import { metadataOf, namesOf, participantInfo, peerParticipant, trackInfo } from '../../../node/livekit/participants.ts';
@@ -43,6 +44,19 @@ test('an encrypted track is said to be, in the form of its publisher', () => {
   );
   assert.equal(encryptionOf({ metadata: { encryption: 'gcm' } }), Encryption_Type.NONE);
 });
+
+for (const [permissions, sources] of [
+  [{}, []],
+  [{ publish: ['audio'] }, [TrackSource.MICROPHONE, TrackSource.SCREEN_SHARE_AUDIO]],
+  [{ publishSources: ['camera', 'screenSound'] }, [TrackSource.CAMERA, TrackSource.SCREEN_SHARE_AUDIO]],
+  [{ publish: ['video'], publishSources: ['camera', 'microphone'] }, [TrackSource.CAMERA]],
+] as const) {
+  test(`the permissions ${JSON.stringify(permissions)} are the sources ${JSON.stringify(sources)}; none are all`, () => {
+    const participant = peerParticipant({ id: 'a', metadata: null, tracks: [] }, 'a');
+    const info = participantInfo(participant, 1, permissionsSchema.parse(permissions));
+    assert.deepEqual([info.permission?.canPublish, info.permission?.canPublishSources], [true, sources]);
+  });
+}
 
 test('media streams have ids of at most 64 characters', () => {
   const { sid } = peerParticipant({ id: 'x'.repeat(128), metadata: null, tracks: [] }, 'x');

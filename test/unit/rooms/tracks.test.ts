@@ -207,6 +207,24 @@ describe('permissions', () => {
     assert.equal(bob.connection.of('trackSubscribed').length, before + 1);
   });
 
+  test('for sources exclude the other sources of a media kind, and tracks that are published cannot change to these', async () => {
+    const { rooms, alice } = await makePair();
+    const screen = await publish(alice, 'video', { source: 'screen' });
+    const camera = await publish(alice, 'video');
+    await rooms.patchPeer('r', 'alice', { permissions: { publishSources: ['camera', 'microphone'] } });
+    assert.deepEqual(alice.connection.of('trackRemoved'), [{ peerId: 'alice', trackId: screen }]);
+    await assert.rejects(publish(alice, 'video', { source: 'screen' }), { code: 'forbidden', message: /video of this source/ });
+    await publish(alice, 'audio', { source: 'microphone' });
+    const { publications } = alice.peer.session;
+    assert.throws(() => publications.setMetadata(camera, { source: 'screen' }), { code: 'forbidden' });
+    publications.setMetadata(camera, { source: 'camera', name: 'front' });
+    await rooms.patchPeer('r', 'alice', { permissions: { publishSources: null } });
+    await publish(alice, 'video', { source: 'screen' });
+    assert.deepEqual(alice.connection.of('permissionsUpdated').at(-1)?.permissions, {
+      ...{ publish: ['audio', 'video'], subscribe: true, data: true },
+    });
+  });
+
   test('revoked during a publish request still apply', async () => {
     const { rooms, alice, media } = await makePair();
     const publishing = publish(alice, 'video');

@@ -237,7 +237,7 @@ test('an access token creates its room and its peer without a request over REST'
   const socket = await enterWithAccess(server.url, { video: { ...creates, canPublishSources: ['microphone'] }, claims });
   const welcome = responseSchemas.authenticate.parse(socket.welcome.data);
   assert.deepEqual([welcome.peerId, welcome.roomId], ['alice', 'room']);
-  assert.deepEqual(welcome.permissions, { publish: ['audio'], subscribe: true, data: true });
+  assert.deepEqual(welcome.permissions, { publish: ['audio'], subscribe: true, data: true, publishSources: ['microphone'] });
   const { peers, config } = await server.rooms.getRoom('room');
   assert.deepEqual([config.maxPeers, config.peerlessPurgeTimeout], [4, 300]);
   assert.deepEqual([peers[0]?.id, peers[0]?.metadata, peers[0]?.attributes], ['alice', { name: 'Ada', role: 'host' }, { seat: '7' }]);

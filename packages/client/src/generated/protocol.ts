@@ -544,6 +544,8 @@ export type Permissions = {
   data: boolean;
   /** True if the peer may set the metadata of the room; false if omitted. */
   roomMetadata?: boolean;
+  /** Sources that the peer may publish, among its media kinds; all if omitted. */
+  publishSources?: Source[];
 };
 
 /** A component as peers see it; the metadata of its tracks is `{source: <type>}`. */
@@ -630,6 +632,9 @@ export type SctpStreamParameters = {
   maxPacketLifeTime?: number | null;
   maxRetransmits?: number | null;
 };
+
+/** Source of a track: `source` of its metadata. Video without `source` is `camera`, audio `microphone`. */
+export type Source = 'camera' | 'microphone' | 'screen' | 'screenSound';
 
 /** One RTP stream of a track, as counted by the media worker; further fields are possible. */
 export type StreamStats = {

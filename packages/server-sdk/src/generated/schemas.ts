@@ -440,6 +440,8 @@ export type PeerPatch = {
     data?: boolean;
     /** True if the peer may set the metadata of the room; false if omitted. */
     roomMetadata?: boolean;
+    /** Sources that the peer may publish, among its media kinds; null permits all. */
+    publishSources?: Source[] | null;
   };
   metadata?: Json | null;
   /** The `name` of the metadata, for example the display name; null removes it. */
@@ -478,6 +480,8 @@ export type Permissions = {
   data: boolean;
   /** True if the peer may set the metadata of the room; false if omitted. */
   roomMetadata?: boolean;
+  /** Sources that the peer may publish, among its media kinds; all if omitted. */
+  publishSources?: Source[];
 };
 
 /** Permissions of a peer; enforced by the server on every request. */
@@ -490,6 +494,8 @@ export type PermissionsInput = {
   data?: boolean;
   /** True if the peer may set the metadata of the room; false if omitted. */
   roomMetadata?: boolean;
+  /** Sources that the peer may publish, among its media kinds; all if omitted. */
+  publishSources?: Source[];
 };
 
 export type Probe = {
@@ -823,6 +829,9 @@ export type SipOptions = {
   /** PEM certificate of a private certificate authority, for TLS. */
   caCertificate?: string | null;
 };
+
+/** Source of a track: `source` of its metadata. Video without `source` is `camera`, audio `microphone`. */
+export type Source = 'camera' | 'microphone' | 'screen' | 'screenSound';
 
 /** A published track. */
 export type Track = {

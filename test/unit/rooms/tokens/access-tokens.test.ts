@@ -96,8 +96,14 @@ describe('accepted', () => {
     [{ canPublishData: false }, { publish: ['audio', 'video'], subscribe: true, data: false }],
     [{ canSubscribe: false }, { publish: ['audio', 'video'], subscribe: false, data: true }],
     [{ canPublishSources: [] }, { publish: ['audio', 'video'], subscribe: true, data: true }],
-    [{ canPublishSources: ['microphone', 'screen_share_audio'] }, { publish: ['audio'], subscribe: true, data: true }],
-    [{ canPublishSources: ['screen_share', 'camera'] }, { publish: ['video'], subscribe: true, data: true }],
+    [
+      { canPublishSources: ['microphone', 'screen_share_audio'] },
+      { publish: ['audio'], subscribe: true, data: true, publishSources: ['microphone', 'screenSound'] },
+    ],
+    [
+      { canPublishSources: ['screen_share', 'hologram', 'screen_share'] },
+      { publish: ['video'], subscribe: true, data: true, publishSources: ['screen'] },
+    ],
     [{ canPublishSources: ['hologram'] }, { publish: [], subscribe: true, data: true }],
     [
       { canPublish: false, canPublishSources: ['camera'] },
