@@ -108,7 +108,7 @@ async function withEndings(measure: (t: TestContext, folder: string) => Promise<
 
 function settings(urls: readonly string[]): WebhookSettings {
   const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
-  return { urls, secrets: [secret], maxAge: 3_600_000, allowPrivate: true, pendingMaxBytes: 1024 * 1024 * 1024 };
+  return { livekitUrls: [], urls, secrets: [secret], maxAge: 3_600_000, allowPrivate: true, pendingMaxBytes: 1024 * 1024 * 1024 };
 }
 
 function eventOf(index: number, rooms: number): RoomEvent {

@@ -1,6 +1,6 @@
 // Comparison with LiveKit: pairs of both servers in turn, each on one core under the same load, in cases of media, joins and REST.
 import { ensureImageNode } from '../../tools/image-node.mjs';
-import { ensureLiveKit } from '../../tools/livekit.mjs';
+import { ensureLiveKit } from '../../tools/livekit/build.mjs';
 import { aptPackages, ensurePackages } from '../../tools/packages.mjs';
 import { mayMakeNamespaces } from '../kit/network/network-namespace.ts';
 import { livekitCases } from './livekit/cases.ts';

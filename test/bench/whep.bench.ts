@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import type { Page } from 'playwright-core';
-import { ensureLoad } from '../../tools/livekit.mjs';
+import { ensureLoad } from '../../tools/livekit/build.mjs';
 import { apiClient } from '../kit/answers/api-client.ts';
 import { startBrowser } from '../kit/browser/browser.ts';
 import { servePlainPage } from '../kit/browser/plain-page.ts';

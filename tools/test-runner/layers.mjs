@@ -84,9 +84,7 @@ export const layers = [
   {
     name: 'cluster',
     worker: true,
-    packages: [...aptPackages.cluster, ...aptPackages.networks, ...aptPackages.media],
-    programs: [],
-    goPrograms: ['whip-reconnect'],
+    packages: [...aptPackages.cluster, ...aptPackages.networks],
     cores: 0.45,
     testTimeout: 120_000,
     fileTimeout: 600_000,

@@ -13,7 +13,6 @@ import {
   composedTrackSchema,
   composerReports,
   composerStartSchema,
-  type ProgrammeDestination,
   programmeSchema,
 } from './composer/composer-messages.ts';
 
@@ -61,26 +60,13 @@ export async function compose(): Promise<void> {
   };
   /** No response for a track that this FFmpeg cannot decode, so that no RTP of it is sent. */
   const add = (track: ComposedTrack) => {
-    try {
-      composer?.add(track);
-      send({ type: 'added', entry: track.entry });
-    } catch (error) {
-      if (!(error instanceof AvError)) throw error;
-      process.stderr.write(`${error.message}\n`);
-    }
-  };
-  const sendProgramme = (destination: ProgrammeDestination | null) => {
-    try {
-      composer?.sendProgramme(destination);
-    } catch (error) {
-      if (!(error instanceof AvError)) throw error;
-      process.stderr.write(`${error.message}\n`);
-    }
+    composer?.add(track);
+    send({ type: 'added', entry: track.entry });
   };
   const obey = async (command: Exclude<ComposerCommand, { type: 'start' | 'connect' }>) => {
-    if (command.type === 'add') add(command);
+    if (command.type === 'add') unlessUnsupported(AvError, () => add(command));
     else if (command.type === 'remove') composer?.remove(command.entry);
-    else if (command.type === 'programme') sendProgramme(command.to);
+    else if (command.type === 'programme') unlessUnsupported(AvError, () => composer?.sendProgramme(command.to));
     else {
       await composer?.close();
       send({ type: 'closed' });
@@ -92,6 +78,16 @@ export async function compose(): Promise<void> {
     // A composer takes some milliseconds to start; commands that arrive meanwhile are queued.
     else starting = starting.then(() => obey(command));
   });
+}
+
+/** Logs an error of this class: what the FFmpeg of this process cannot do. */
+function unlessUnsupported(Unsupported: new (...given: never[]) => Error, work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    if (!(error instanceof Unsupported)) throw error;
+    process.stderr.write(`${error.message}\n`);
+  }
 }
 
 /**

@@ -47,7 +47,7 @@ test('every option is a claim', async () => {
   });
   const { identity, metadata, attributes, permissions, room, expiresAt, issuedAt } = await verifier.verify(token);
   assert.deepEqual([identity, metadata, attributes], ['ädä', { name: 'Ada', role: 'host' }, { seat: '7' }]);
-  assert.deepEqual(permissions, { publish: ['audio'], subscribe: false, data: false });
+  assert.deepEqual(permissions, { publish: ['audio'], publishSources: ['microphone'], subscribe: false, data: false });
   assert.deepEqual(room, { roomId: 'lesson', maxPeers: 9, peerlessPurgeTimeout: 30, metadata: 'topic' });
   assert.equal(expiresAt - issuedAt, 60_000);
 });

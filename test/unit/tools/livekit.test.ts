@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { serverVersion } from '../../../tools/livekit.mjs';
+import { serverVersion } from '../../../tools/livekit/build.mjs';
 import { root } from '../../../tools/paths.mjs';
 
 test('the version of the server is the one that go.mod of the load generator requires', () => {

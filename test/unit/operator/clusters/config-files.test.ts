@@ -65,6 +65,7 @@ test('a node that reads the files gets the settings of the spec and its Secrets'
   });
   assert.deepEqual(settings.webhooks, {
     urls: ['https://hooks.example/rooms'],
+    livekitUrls: [],
     secrets: [webhookKey],
     maxAge: 600_000,
     allowPrivate: true,

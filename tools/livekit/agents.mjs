@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 
-import { root } from './paths.mjs';
-import { runProgram } from './program.mjs';
+import { root } from '../paths.mjs';
+import { runProgram } from '../program.mjs';
 
 await runProgram(['--test', '--test-reporter=spec', join(root, 'test', 'agents', 'livekit-agents.test.ts')], { worker: true });

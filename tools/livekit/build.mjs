@@ -3,10 +3,10 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { ensureGoProgram, goBuild } from './go-build.mjs';
-import { withLock } from './lock.mjs';
-import { cacheDirectory, nodeModules, root } from './paths.mjs';
-import { SetupError, step } from './steps.mjs';
+import { ensureGoProgram, goBuild } from '../go-build.mjs';
+import { withLock } from '../lock.mjs';
+import { cacheDirectory, nodeModules, root } from '../paths.mjs';
+import { SetupError, step } from '../steps.mjs';
 
 const buildTimeoutMs = 1_800_000;
 const source = 'test/bench/load';
@@ -78,7 +78,7 @@ export async function ensureLoad() {
  * As in LiveKit's own image, and with the flags of tools/kubernetes/build.mjs: packages that both need are compiled once.
  * @param {string} what Go package
  * @param {string} output
- * @returns {import('./go-build.mjs').GoBuild}
+ * @returns {import('../go-build.mjs').GoBuild}
  */
 function buildOf(what, output) {
   return {
