@@ -5,6 +5,20 @@ import { metadataSchema } from './json.ts';
 import { attributesSchema } from './peer.ts';
 import { trackViewSchema } from './track.ts';
 
+/** Longer ones are not reported. */
+export const maxTranscriptText = 16 * 1024;
+
+export const transcriptSchema = z
+  .object({
+    id: z.string().max(256).meta({ description: 'Id of the segment, chosen by the agent.' }),
+    text: z.string().max(maxTranscriptText),
+    speakerId: z.string().meta({ description: 'Id of the peer that spoke.' }),
+    trackId: z.string().optional().meta({ description: 'Id of the track with the speech, if the agent names one of another peer.' }),
+    language: z.string().max(64).optional(),
+  })
+  .meta({ id: 'Transcript', description: 'A part of speech as text.' });
+export type Transcript = z.infer<typeof transcriptSchema>;
+
 /** Fields that only some event types have. */
 const detailSchemas = {
   peerId: z.string(),
@@ -15,6 +29,7 @@ const detailSchemas = {
   digit: z.string().meta({ description: 'One of 0-9, A-D, * and #.' }),
   metadata: metadataSchema.nullable(),
   attributes: attributesSchema,
+  transcript: transcriptSchema,
   reason: z.string().meta({
     description:
       '`node_lost`: the room was lost with its node. The event has the id `<incarnation>-lost` on every node, and the `PeerDisconnected` events before it `<incarnation>-lost-<peerId>`.',
@@ -65,6 +80,10 @@ export const events = {
   TrackAdded: event("A track was published; after its peer's `PeerConnected`.", ['origin', 'track']),
   TrackRemoved: event("A track ended; before its peer's `PeerDisconnected`.", ['origin', 'track']),
   TrackMetadataUpdated: event('The metadata of a track changed.', ['peerId', 'track', 'metadata']),
+  TranscriptAdded: event("An agent transcribed speech (LiveKit's transcriptions): a segment that is final. `peerId` is the agent.", [
+    'peerId',
+    'transcript',
+  ]),
   ComponentAdded: event('A component was added; before its `TrackAdded`.', ['componentId']),
   ComponentRemoved: event('A component finished (`reason` `finished`), was removed, or ended with its room; after its `TrackRemoved`.', [
     'componentId',

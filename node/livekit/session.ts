@@ -196,6 +196,8 @@ export class LiveKitSession implements PeerConnection {
     const { log, identityOf, getsPackets } = this.#options;
     return new DataChannels({
       ...{ log, room, sid: this.sid, identity: identityOf(this.peer.id), identityOf, getsPackets },
+      ...{ peerId: this.peer.id, agent: this.peer.rights.agent },
+      trackOf: (sid) => this.#view.roster.trackId(sid),
       peerOf: (identity) => this.#view.roster.all.find((participant) => participant.identity === identity)?.id,
     });
   }

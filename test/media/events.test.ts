@@ -245,8 +245,9 @@ test('every event type reaches both nodes and a webhook, in order, without gaps 
   }
 });
 
-/** Events of streams, uploads, calls and dropped tracks are tested in hls, s3-recording, sip-component and hostile/components. */
-const elsewhere = /^(Hls|Recording|Sip|ComponentTrackDropped$)/;
+/** Events of streams, uploads, calls, dropped tracks and transcripts are tested in hls, s3-recording, sip-component, hostile/components and
+ * unit/livekit/data-channels. */
+const elsewhere = /^(Hls|Recording|Sip|ComponentTrackDropped$|TranscriptAdded$)/;
 
 test('the tests above cover every event type', () => {
   const made = new Set(Object.values(expected).flatMap((labels) => labels.map((label) => label.split(' ')[0])));

@@ -20,7 +20,7 @@ export function eventsPage(): string {
   const rows = fieldRows(named.RoomEvent ?? {});
   const kinds = eventTypes.map((type) => `| \`${type}\` | ${fieldsOf(type)} | ${events[type].when} |`);
   const parts = Object.keys(named)
-    .filter((name) => ['Track', 'Kind', 'EventCall'].includes(name))
+    .filter((name) => ['Track', 'Kind', 'EventCall', 'Transcript'].includes(name))
     .map((name) => {
       const schema = named[name] ?? {};
       return `### ${name}\n\n${schema.description}\n\n${schema.properties ? `${fieldTableHeader}\n${fieldRows(schema).join('\n')}` : formatType(schema)}\n`;

@@ -1,6 +1,7 @@
 // Data of a LiveKit client: packets that it exchanges with other LiveKit clients unchanged, and messages with all other peers.
 import { DataPacket, UserPacket } from '@livekit/protocol';
 import { ServiceError } from '../../../api/errors.ts';
+import type { Transcript } from '../../../api/events.ts';
 import type { Metadata } from '../../../api/json.ts';
 import type { PeerEvent } from '../../../api/socket/peer-events.ts';
 import type { Log } from '../../common/log.ts';
@@ -8,7 +9,8 @@ import type { MessageChannels } from '../../rooms/interfaces.ts';
 import type { RoomSession } from '../../rooms/peers/room-session.ts';
 import { bytesOf, payloadOf } from './payloads.ts';
 import { RpcBridge } from './rpc-bridge.ts';
-import { TextStreams } from './text-streams.ts';
+import { type CompleteText, TextStreams } from './text-streams.ts';
+import { transcriptsOf } from './transcripts.ts';
 
 const reliable = '_reliable';
 const lossy = '_lossy';
@@ -23,11 +25,16 @@ const maxPacketBytes = 64 * 1024;
 export type DataChannelsOptions = {
   log: Log;
   room: RoomSession;
+  peerId: string;
   /** Of the session: clients ignore packets of one that are older than its last one. */
   sid: string;
   /** Own name for other clients. */
   identity: string;
   identityOf: (peerId: string) => string;
+  /** True if the peer is an agent: it may send in the name of another participant, and transcribes speech. */
+  agent: boolean;
+  /** The track with this SID; undefined if no other participant publishes it. */
+  trackOf: (sid: string) => string | undefined;
   /** The peer with this name; undefined if it is not in the room. */
   peerOf: (identity: string) => string | undefined;
   /** True if the client of a peer gets packets, so that messages would repeat them. */
@@ -111,17 +118,19 @@ export class DataChannels {
     const names = [...packet.destinationIdentities, ...(value.case === 'user' ? value.value.destinationIdentities : [])];
     const to = names.length > 0 ? names.flatMap((name) => peerOf(name) ?? []) : undefined;
     if (this.#rpcs.takes(value, to?.[0])) return;
-    Object.assign(packet, { participantSid, participantIdentity });
+    const text = this.#texts.received(packet);
+    const transcripts = this.#transcriptsOf(packet, text);
+    // An agent writes in the name of a participant what that one said.
+    const quoted = this.#options.agent && isText(value.case) && peerOf(packet.participantIdentity) !== undefined;
+    Object.assign(packet, quoted ? { participantSid: '' } : { participantSid, participantIdentity });
     if (value.case === 'user') Object.assign(value.value, { participantSid, participantIdentity });
     const relayed: RelayedPacket = { label, bytes: Buffer.from(packet.toBinary()) };
-    room.relay({ message: relayed, bytes: relayed.bytes.length, to, data: this.#messageOf(packet) });
+    room.relay({ message: relayed, bytes: relayed.bytes.length, to, data: messageOf(packet, text), transcripts });
   }
 
-  /** For peers with other clients. */
-  #messageOf(packet: DataPacket): { label: string; payload: Metadata } | undefined {
-    if (packet.value.case === 'user') return { label: packet.value.value.topic ?? '', payload: payloadOf(packet.value.value.payload) };
-    const text = this.#texts.received(packet);
-    return text && { label: text.topic, payload: new TextDecoder().decode(text.bytes) };
+  #transcriptsOf(packet: DataPacket, text: CompleteText | undefined): Transcript[] {
+    const { agent, peerId: self, peerOf, trackOf } = this.#options;
+    return agent ? transcriptsOf({ packet, text, peerOf, trackOf, self }) : [];
   }
 
   /** A client that resumes does not know which of its packets arrived. Older clients do not number them. */
@@ -131,6 +140,16 @@ export class DataChannels {
     if (!repeated) this.#lastSequence = sequence;
     return repeated;
   }
+}
+
+function isText(name: DataPacket['value']['case']): boolean {
+  return name === 'streamHeader' || name === 'streamChunk' || name === 'streamTrailer' || name === 'transcription';
+}
+
+/** For peers with other clients. */
+function messageOf({ value }: DataPacket, text: CompleteText | undefined): { label: string; payload: Metadata } | undefined {
+  if (value.case === 'user') return { label: value.value.topic ?? '', payload: payloadOf(value.value.payload) };
+  return text && { label: text.topic, payload: new TextDecoder().decode(text.bytes) };
 }
 
 /** @throws ServiceError `too_large`, `bad_request` */

@@ -1,10 +1,11 @@
 // Text streams of a LiveKit client, which sends a text in parts: collects each, as a message for peers with other clients.
-import type { DataPacket } from '@livekit/protocol';
+import type { DataPacket, DataStream_Header, DataStream_Trailer } from '@livekit/protocol';
 
 /** Streams that a client has begun and not ended; beyond it, the oldest is not delivered. */
 const maxStreams = 16;
 
-type Text = { topic: string; chunks: Uint8Array[]; bytes: number };
+type Text = { topic: string; attributes: Readonly<Record<string, string>>; chunks: Uint8Array[]; bytes: number };
+export type CompleteText = Pick<Text, 'topic' | 'attributes'> & { bytes: Uint8Array };
 
 export class TextStreams {
   readonly #maxBytes: number;
@@ -17,15 +18,15 @@ export class TextStreams {
   }
 
   /** @returns the text of a stream that ends with this packet */
-  received({ value: { case: name, value } }: Pick<DataPacket, 'value'>): { topic: string; bytes: Uint8Array } | undefined {
-    if (name === 'streamHeader' && value.contentHeader.case === 'textHeader') this.#begin(value.streamId, value.topic);
+  received({ value: { case: name, value } }: Pick<DataPacket, 'value'>): CompleteText | undefined {
+    if (name === 'streamHeader' && value.contentHeader.case === 'textHeader') this.#begin(value);
     else if (name === 'streamChunk') this.#add(value.streamId, value.content);
-    else if (name === 'streamTrailer') return this.#end(value.streamId, value.reason);
+    else if (name === 'streamTrailer') return this.#end(value);
     return undefined;
   }
 
-  #begin(id: string, topic: string): void {
-    this.#streams.set(id, { topic, chunks: [], bytes: 0 });
+  #begin({ streamId: id, topic, attributes }: DataStream_Header): void {
+    this.#streams.set(id, { topic, attributes, chunks: [], bytes: 0 });
     const [oldest] = this.#streams.keys();
     if (this.#streams.size > maxStreams && oldest !== undefined) this.#streams.delete(oldest);
   }
@@ -39,9 +40,10 @@ export class TextStreams {
   }
 
   /** `reason`: why the sender cancelled it. */
-  #end(id: string, reason: string): { topic: string; bytes: Uint8Array } | undefined {
+  #end({ streamId: id, reason, attributes }: DataStream_Trailer): CompleteText | undefined {
     const text = this.#streams.get(id);
     this.#streams.delete(id);
-    return text && reason === '' ? { topic: text.topic, bytes: Buffer.concat(text.chunks) } : undefined;
+    if (!text || reason !== '') return undefined;
+    return { topic: text.topic, attributes: { ...text.attributes, ...attributes }, bytes: Buffer.concat(text.chunks) };
   }
 }

@@ -1,5 +1,6 @@
 // Room session: what exists only while a peer is connected: its media, publications and subscriptions, and the data that it sends.
 import { ServiceError, toServiceError } from '../../../api/errors.ts';
+import type { Transcript } from '../../../api/events.ts';
 import type { Metadata } from '../../../api/json.ts';
 import type { Permissions } from '../../../api/peer.ts';
 import type { PeerEvent, Target } from '../../../api/socket/peer-events.ts';
@@ -34,6 +35,7 @@ export type RelayRequest = {
   bytes: number;
   to?: readonly string[] | undefined;
   data?: { label: string; payload: Metadata } | undefined;
+  transcripts?: readonly Transcript[];
 };
 
 /** Lives from connect to disconnect of its peer. */
@@ -128,13 +130,18 @@ export class RoomSession {
     this.#room.setMetadata(metadata);
   }
 
-  /** Like sendData(), with a message that connections of one protocol exchange. `data`: the same for all other peers. */
-  relay({ message, bytes, to, data }: RelayRequest): void {
+  /**
+   * Like sendData(), with a message that connections of one protocol exchange. `data`: the same for all other peers; `transcripts`: those that
+   * it completes, for backends.
+   */
+  relay({ message, bytes, to, data, transcripts = [] }: RelayRequest): void {
     const { peerId } = this.#options;
     const target = to ? { to, except: peerId } : { except: peerId };
     this.#charge(bytes, target);
     this.#room.relay(message, target);
     if (data) this.#room.announce({ kind: 'dataSent', from: peerId, ...data, to });
+    for (const transcript of transcripts)
+      this.#room.announce({ kind: 'backendEvent', event: { type: 'TranscriptAdded', peerId, transcript } });
   }
 
   /** True if this peer may receive a track of another one. */

@@ -11,6 +11,7 @@ import {
   RpcError,
   RpcRequest,
   RpcResponse,
+  Transcription,
   UserPacket,
 } from '@livekit/protocol';
 import { pino } from 'pino';
@@ -23,8 +24,8 @@ import { ByteFuzzer } from '../../kit/fuzzer.ts';
 import { silentLog } from '../../kit/silent-log.ts';
 
 /** Two LiveKit clients, ada and bob, and a peer `own` with the client library. */
-async function start(t: TestContext, log: Log = silentLog()) {
-  const { rooms } = await makeRoom();
+async function start(t: TestContext, log: Log = silentLog(), agent?: 'bob') {
+  const { rooms, events } = await makeRoom();
   const sent: { to: string; label: string; packet: DataPacket }[] = [];
   const open = async (peerId: string) => {
     await rooms.addPeer('r', { type: 'webrtc', peerId });
@@ -36,7 +37,8 @@ async function start(t: TestContext, log: Log = silentLog()) {
       return { send: (label: string, message: Buffer) => sent.push({ to: peerId, label, packet: DataPacket.fromBinary(message) }) > 0 };
     });
     const data = new DataChannels({
-      ...{ log, room: session, sid: `PA_${peerId}`, identity: `user ${peerId}` },
+      ...{ log, room: session, peerId, sid: `PA_${peerId}`, identity: `user ${peerId}`, agent: peerId === agent },
+      trackOf: (sid) => (sid === 'TR_x' ? 'x' : undefined),
       identityOf: (id) => `user ${id}`,
       peerOf: (identity) => /^user (ada|bob|own)$/.exec(identity)?.[1],
       getsPackets: (id) => id !== 'own',
@@ -51,7 +53,7 @@ async function start(t: TestContext, log: Log = silentLog()) {
   const [ada, bob] = [await open('ada'), await open('bob')];
   await rooms.addPeer('r', { type: 'webrtc', peerId: 'own' });
   const { connection: own, peer: ownPeer } = await connectPeer(rooms, 'r', 'own');
-  return { ada, bob, own, ownPeer, sent };
+  return { ada, bob, own, ownPeer, sent, events };
 }
 
 const packetOf = (init: ConstructorParameters<typeof DataPacket>[0]) => Buffer.from(new DataPacket(init).toBinary());
@@ -240,4 +242,56 @@ test('mutated packets are relayed with their sender or dropped with one message'
   reasons.delete('The message is not a DataPacket');
   reasons.delete('This peer exceeds its data rate limit');
   assert.deepEqual([...reasons], []);
+});
+
+/** A text stream of the topic of transcripts. */
+function transcriptStream(
+  id: string,
+  text: string,
+  [header, trailer]: [Record<string, string>, Record<string, string>],
+  participantIdentity = '',
+): Buffer[] {
+  const contentHeader = { case: 'textHeader' as const, value: new DataStream_TextHeader() };
+  const values = [
+    {
+      case: 'streamHeader' as const,
+      value: new DataStream_Header({ streamId: id, topic: 'lk.transcription', attributes: header, contentHeader }),
+    },
+    { case: 'streamChunk' as const, value: new DataStream_Chunk({ streamId: id, content: Buffer.from(text) }) },
+    { case: 'streamTrailer' as const, value: new DataStream_Trailer({ streamId: id, attributes: trailer }) },
+  ];
+  return values.map((value) => packetOf({ value, participantIdentity }));
+}
+
+test('final transcripts of an agent are events, in the name of the participant that spoke', async (t) => {
+  const { ada, bob, sent, events } = await start(t, silentLog(), 'bob');
+  const transcripts = () =>
+    events.flatMap(({ type, peerId, transcript }) => (type === 'TranscriptAdded' ? [{ peerId, ...transcript }] : []));
+  const final = { 'lk.transcription_final': 'true' };
+  const segment = { 'lk.segment_id': 's1', 'lk.transcribed_track_id': 'TR_x', 'lk.transcription_final': 'false' };
+  for (const packet of transcriptStream('a', 'Hel', [segment, {}], 'user ada')) bob.receive('_reliable', packet);
+  assert.deepEqual(transcripts(), []);
+  for (const packet of transcriptStream('b', 'Hello', [segment, final], 'user ada')) bob.receive('_reliable', packet);
+  for (const packet of transcriptStream('c', 'Good morning', [{ ...final, 'lk.segment_id': 's2' }, {}])) bob.receive('_reliable', packet);
+  const transcription = new Transcription({
+    transcribedParticipantIdentity: 'user own',
+    segments: [
+      { id: 's3', text: 'Bonjour', final: true, language: 'fr' },
+      { id: 's4', text: 'tout', final: false },
+    ],
+  });
+  bob.receive('_reliable', packetOf({ value: { case: 'transcription', value: transcription } }));
+  assert.deepEqual(transcripts(), [
+    { peerId: 'bob', id: 's1', text: 'Hello', speakerId: 'ada', trackId: 'x' },
+    { peerId: 'bob', id: 's2', text: 'Good morning', speakerId: 'bob' },
+    { peerId: 'bob', id: 's3', text: 'Bonjour', speakerId: 'own', language: 'fr' },
+  ]);
+  assert.deepEqual(
+    sent.filter(({ packet }) => packet.value.case === 'streamHeader').map(({ packet }) => packet.participantIdentity),
+    ['user ada', 'user ada', 'user bob'],
+  );
+  // Other participants transcribe nothing, and write in their own name.
+  for (const packet of transcriptStream('d', 'Forged', [{ ...segment, ...final }, {}], 'user bob')) ada.receive('_reliable', packet);
+  assert.equal(transcripts().length, 3);
+  assert.equal(sent.at(-1)?.packet.participantIdentity, 'user ada');
 });

@@ -237,6 +237,7 @@ export type EventType =
   | 'TrackAdded'
   | 'TrackRemoved'
   | 'TrackMetadataUpdated'
+  | 'TranscriptAdded'
   | 'ComponentAdded'
   | 'ComponentRemoved'
   | 'ComponentCrashed'
@@ -728,6 +729,7 @@ export type RoomEvent = {
   metadata?: Json | null;
   /** Texts of the application by name, for example `{"role": "host"}`: at most 64, together 16 KiB of JSON. */
   attributes?: Record<string, string>;
+  transcript?: Transcript;
   /** `node_lost`: the room was lost with its node. The event has the id `<incarnation>-lost` on every node, and the `PeerDisconnected` events before it `<incarnation>-lost-<peerId>`. */
   reason?: string;
 };
@@ -847,6 +849,18 @@ export type Track = {
   muted: boolean;
   /** True if its publisher encrypts it end to end: only clients with the key can decode it, and no component of the room. */
   encrypted: boolean;
+};
+
+/** A part of speech as text. */
+export type Transcript = {
+  /** Id of the segment, chosen by the agent. */
+  id: string;
+  text: string;
+  /** Id of the peer that spoke. */
+  speakerId: string;
+  /** Id of the track with the speech, if the agent names one of another peer. */
+  trackId?: string;
+  language?: string;
 };
 
 /** Body of every error response of LiveKit's server API. */
