@@ -14,10 +14,21 @@ const querySchema = z.object({
   auto_subscribe: flag.default(true),
   reconnect: flag.default(false),
   sid: z.string().max(64).optional(),
+  sdk: z.string().max(64).optional(),
 });
 
-/** `resume`: SID of the session that the client wants to continue. */
-export type ConnectionQuery = { token: string; autoSubscribe: boolean; reconnect: boolean; resume: string | undefined };
+/** SDKs with the core in Rust. Without fast publishing, a track that they publish during a negotiation may never be offered. */
+const nativeSdks = new Set(['rust', 'node', 'python', 'cpp', 'unity']);
+
+export type ConnectionQuery = {
+  token: string;
+  autoSubscribe: boolean;
+  reconnect: boolean;
+  /** SID of the session that the client wants to continue. */
+  resume: string | undefined;
+  /** The client offers its publisher connection at once, and each track after the answer to the offer before. */
+  fastPublish: boolean;
+};
 
 /** @throws ServiceError `missing_token`, `invalid_field` */
 export function readConnection({ url, authorization = '' }: Pick<UpgradeRequest, 'url' | 'authorization'>): ConnectionQuery {
@@ -28,9 +39,9 @@ export function readConnection({ url, authorization = '' }: Pick<UpgradeRequest,
     // The value of a field may be the token.
     throw new ServiceError('invalid_field', validationMessage(result.error, {}, 'the query'));
   }
-  const { access_token: inQuery, auto_subscribe: autoSubscribe, reconnect, sid } = result.data;
+  const { access_token: inQuery, auto_subscribe: autoSubscribe, reconnect, sid, sdk = '' } = result.data;
   // Browsers cannot set headers of websockets; other clients do.
   const token = inQuery ?? /^bearer +(\S+) *$/i.exec(authorization)?.[1];
   if (!token) throw new ServiceError('missing_token', 'Missing token');
-  return { token, autoSubscribe, reconnect, resume: reconnect ? sid : undefined };
+  return { token, autoSubscribe, reconnect, resume: reconnect ? sid : undefined, fastPublish: nativeSdks.has(sdk.toLowerCase()) };
 }

@@ -81,9 +81,10 @@ export type JoinOptions = {
   others: readonly Participant[];
   version: () => number;
   iceServers: readonly Record<string, unknown>[];
+  fastPublish: boolean;
 };
 
-export function joinMessage({ room, self, others, version, iceServers }: JoinOptions): Message {
+export function joinMessage({ room, self, others, version, iceServers, fastPublish }: JoinOptions): Message {
   const value = new JoinResponse({
     room: roomMessage(room),
     participant: self,
@@ -92,6 +93,7 @@ export function joinMessage({ room, self, others, version, iceServers }: JoinOpt
     iceServers: iceServersOf(iceServers),
     // The client connects with the offer of the server, and offers a second connection when it publishes.
     subscriberPrimary: true,
+    fastPublish,
     enabledPublishCodecs: codecsOf(room.capabilities),
   });
   return { case: 'join', value };

@@ -138,7 +138,8 @@ export class Publisher {
     const sends = section.direction === 'sendonly' || section.direction === 'sendrecv';
     if (!sends) {
       if (known) this.#end(known);
-      return known && !section.rejected ? { kind, mid, direction: 'inactive', parameters: known.parameters, rids } : rejected;
+      const parameters = section.rejected ? undefined : (known?.parameters ?? this.#parametersOf(section));
+      return parameters ? { kind, mid, direction: 'inactive', parameters, rids } : rejected;
     }
     const sent = known?.trackId === undefined ? await this.#publish(section) : known;
     return sent ? { kind, mid, direction: 'recvonly', parameters: sent.parameters, rids } : rejected;
@@ -165,6 +166,19 @@ export class Publisher {
       if (!(error instanceof ServiceError)) throw error;
       this.#options.rejected(trackSid(trackId), error);
       return undefined;
+    }
+  }
+
+  /**
+   * Of a section that sends nothing; undefined if the room has no codec of it. Native clients offer such sections first: if they were
+   * rejected, the client would use them again for another transport, which this connection does not have.
+   */
+  #parametersOf(section: MediaSection): RtpParameters | undefined {
+    try {
+      return producerParameters(section, this.#options.capabilities);
+    } catch (error) {
+      if (error instanceof ServiceError) return undefined;
+      throw error;
     }
   }
 

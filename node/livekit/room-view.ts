@@ -32,6 +32,7 @@ export type RoomViewOptions = {
   /** True if the peer may receive a track. */
   mayReceive: (publisherId: string, trackId: string) => boolean;
   iceServers: () => readonly Record<string, unknown>[];
+  fastPublish: boolean;
 };
 
 /** Maximum number of participants that left of which a client is notified again when it resumes. */
@@ -64,9 +65,10 @@ export class RoomView {
     this.#room = { incarnation, metadata, capabilities };
     this.roster.fill({ peers, components });
     const others = this.roster.all;
+    const { fastPublish } = this.#options;
     const iceServers = this.#options.iceServers();
     const room = this.#roomState(others.length + 1);
-    const message = joinMessage({ room, self: this.#self(), others, version: this.#next, iceServers });
+    const message = joinMessage({ room, self: this.#self(), others, version: this.#next, iceServers, fastPublish });
     return [message, ...others.flatMap(({ id }) => this.permissionMessages(id))];
   }
 

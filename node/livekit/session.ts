@@ -40,6 +40,8 @@ export type LiveKitSessionOptions = Pick<RequestQueueOptions, 'rateLimit' | 'wor
   renewToken: (token: string) => Promise<RenewedToken | undefined>;
   /** False: the client subscribes to each track itself. */
   autoSubscribe: boolean;
+  /** True: the client publishes as ConnectionQuery states. */
+  fastPublish: boolean;
   /** Called once when the session has ended, for any reason. */
   ended: () => void;
 };
@@ -69,10 +71,10 @@ export class LiveKitSession implements PeerConnection {
     this.peer = peer;
     this.#options = options;
     this.#queue = new RequestQueue(options);
-    const { log, identityOf, isAgent, iceServers, renewToken } = options;
+    const { log, identityOf, isAgent, iceServers, renewToken, fastPublish } = options;
     this.#renewal = new TokenRenewal({ log, renew: () => renewToken(this.#token), renewed: (token) => this.#renewed(token) });
     const mayReceive = (publisherId: string, trackId: string) => peer.session.mayReceive(publisherId, trackId);
-    this.#view = new RoomView({ peer, sid: this.sid, identityOf, isAgent, iceServers, mayReceive });
+    this.#view = new RoomView({ peer, sid: this.sid, identityOf, isAgent, iceServers, mayReceive, fastPublish });
   }
 
   get ended(): boolean {

@@ -134,11 +134,11 @@ export class LiveKitSockets {
     await this.#open(peer, query).start(socket, credentials);
   }
 
-  #open(peer: Peer, { autoSubscribe }: ConnectionQuery): LiveKitSession {
+  #open(peer: Peer, { autoSubscribe, fastPublish }: ConnectionQuery): LiveKitSession {
     const { log, limits, rateLimit, resumeWindow, workOf, iceServers, access } = this.#options;
     const find = (peerId: string) => this.#options.findPeer(peer.roomId, peerId);
     const session: LiveKitSession = new LiveKitSession(peer, {
-      ...{ limits, rateLimit, resumeWindow, autoSubscribe, work: workOf(peer) },
+      ...{ limits, rateLimit, resumeWindow, autoSubscribe, fastPublish, work: workOf(peer) },
       log: log.child({ room: peer.roomId, peer: peer.id }),
       iceServers: () => iceServers(peer),
       renewToken: (token) => access.renew(token),

@@ -85,6 +85,7 @@ async function start(t: TestContext) {
         isAgent: () => false,
         getsPackets: () => false,
         autoSubscribe: true,
+        fastPublish: false,
         renewToken: async () => undefined,
         ended: ended.resolve,
       },
