@@ -1,39 +1,16 @@
 // Rooms on several media workers: tracks are piped between them while somebody receives them there.
 import assert from 'node:assert/strict';
-import { createSocket } from 'node:dgram';
-import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { ServiceError } from '../../api/errors.ts';
 import { isRtcp, parseRtp } from '../../node/components/rtp/rtp-reader.ts';
 import { rtpPacket } from '../../node/components/rtp/rtp-writer.ts';
-import type { RoomMedia, WireObject } from '../../node/rooms/interfaces.ts';
+import type { RoomMedia } from '../../node/rooms/interfaces.ts';
 import { eventually } from '../kit/eventually.ts';
+import { isPictureLoss, opus, ssrc, udp, vp8 } from './component-rtp.ts';
 import { engineFor, openPeer, openRoom, opusParameters, pidsOf, videoParameters } from './kit.ts';
 
-const ssrc = 77;
-const parametersOf = (mimeType: string, payloadType: number, clockRate: number, rest: object): WireObject => ({
-  codecs: [{ mimeType, payloadType, clockRate, parameters: {}, rtcpFeedback: [], ...rest }],
-  encodings: [{ ssrc }],
-  headerExtensions: [],
-  rtcp: { cname: 'test' },
-});
-const opus = parametersOf('audio/opus', 108, 48_000, { channels: 2 });
-const vp8 = parametersOf('video/VP8', 96, 90_000, { rtcpFeedback: [{ type: 'nack', parameter: 'pli' }] });
-
-/** RFC 4585, section 6.3.1. */
-const isPictureLoss = (packet: Buffer) => packet[1] === 206 && ((packet[0] ?? 0) & 0x1f) === 1;
 /** Bytes that identify a VP8 key frame (RFC 6386, section 9.1) behind an empty descriptor (RFC 7741). */
 const keyFrame = Buffer.from([0x10, 0x10, 2, 0, 0x9d, 0x01, 0x2a, 0x40, 0, 0xb4, 0]);
-
-async function udp(t: TestContext) {
-  const socket = createSocket('udp4');
-  t.after(() => socket.close());
-  const received: Buffer[] = [];
-  socket.on('message', (packet) => received.push(packet));
-  socket.bind(0, '127.0.0.1');
-  await once(socket, 'listening');
-  return { socket, received, address: { ip: '127.0.0.1', port: socket.address().port } };
-}
 
 /** A room on two workers: an input at the first, and an output at the second. */
 async function onTwoLegs(t: TestContext) {

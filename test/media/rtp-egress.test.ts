@@ -1,7 +1,5 @@
 // RTP egress to components: plain RTP of a room over loopback, from the real worker and from its fake.
 import assert from 'node:assert/strict';
-import { createSocket, type Socket } from 'node:dgram';
-import { once } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
 import { ServiceError } from '../../api/errors.ts';
 import { isRtcp, parseRtp, parseSenderReports, pictureLossIndication } from '../../node/components/rtp/rtp-reader.ts';
@@ -10,38 +8,13 @@ import type { MediaEngine, RoomMedia, RtpIngress, WireObject } from '../../node/
 import { emits, eventually } from '../kit/eventually.ts';
 import { FakeMedia } from '../kit/fakes/fake-media.ts';
 import { opusPacket } from '../kit/media/ogg-file.ts';
+import { isPictureLoss, opus, ssrc, type Udp, udp, vp8 } from './component-rtp.ts';
 import { engineFor, openRoom } from './kit.ts';
 
 const code =
   (...expected: string[]) =>
   (error: unknown) =>
     error instanceof ServiceError && expected.includes(error.code);
-
-const ssrc = 77;
-const parametersOf = (mimeType: string, payloadType: number, clockRate: number, rest: object = {}): WireObject => ({
-  codecs: [{ mimeType, payloadType, clockRate, parameters: {}, rtcpFeedback: [], ...rest }],
-  encodings: [{ ssrc }],
-  headerExtensions: [],
-  rtcp: { cname: 'test' },
-});
-const opus = parametersOf('audio/opus', 108, 48_000, { channels: 2 });
-const vp8 = parametersOf('video/VP8', 96, 90_000, { rtcpFeedback: [{ type: 'nack', parameter: 'pli' }] });
-
-/** RFC 4585, section 6.3.1, as mediasoup sends it: not in a compound packet. */
-const isPictureLoss = (packet: Buffer) => packet[1] === 206 && ((packet[0] ?? 0) & 0x1f) === 1;
-
-type Udp = { socket: Socket; port: number; received: Buffer[]; address: { ip: string; port: number } };
-
-async function udp(t: TestContext): Promise<Udp> {
-  const socket = createSocket('udp4');
-  t.after(() => socket.close());
-  const received: Buffer[] = [];
-  socket.on('message', (packet) => received.push(packet));
-  socket.bind(0, '127.0.0.1');
-  await once(socket, 'listening');
-  const { port } = socket.address();
-  return { socket, port, received, address: { ip: '127.0.0.1', port } };
-}
 
 const engines: readonly (readonly [name: string, open: (t: TestContext) => Promise<MediaEngine>])[] = [
   ['FakeMedia', async () => new FakeMedia()],

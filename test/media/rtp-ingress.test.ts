@@ -1,39 +1,23 @@
 // RTP ingress of components: plain RTP into a room over loopback, to the real worker and to its fake.
 import assert from 'node:assert/strict';
-import { createSocket, type Socket } from 'node:dgram';
-import { once } from 'node:events';
+import type { Socket } from 'node:dgram';
 import { describe, type TestContext, test } from 'node:test';
 import { ServiceError } from '../../api/errors.ts';
 import { rtpPacket } from '../../node/components/rtp/rtp-writer.ts';
-import type { MediaEngine, RoomMedia, WireObject } from '../../node/rooms/interfaces.ts';
+import type { MediaEngine, RoomMedia } from '../../node/rooms/interfaces.ts';
 import { eventually } from '../kit/eventually.ts';
 import { FakeMedia } from '../kit/fakes/fake-media.ts';
 import { oggFile, opusPacket } from '../kit/media/ogg-file.ts';
 import { activeResources } from '../kit/processes/resources.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
 import { startNode } from '../kit/processes/start-node.ts';
+import { opus, ssrc, udp } from './component-rtp.ts';
 import { engineFor, openPeer, openRoom } from './kit.ts';
 
 const code =
   (...expected: string[]) =>
   (error: unknown) =>
     error instanceof ServiceError && expected.includes(error.code);
-
-const ssrc = 77;
-const opus: WireObject = {
-  codecs: [{ mimeType: 'audio/opus', payloadType: 108, clockRate: 48_000, channels: 2, parameters: {}, rtcpFeedback: [] }],
-  encodings: [{ ssrc }],
-  headerExtensions: [],
-  rtcp: { cname: 'test' },
-};
-
-async function udp(t: TestContext): Promise<Socket> {
-  const socket = createSocket('udp4');
-  t.after(() => socket.close());
-  socket.bind(0, '127.0.0.1');
-  await once(socket, 'listening');
-  return socket;
-}
 
 const engines: readonly (readonly [name: string, open: (t: TestContext) => Promise<MediaEngine>])[] = [
   ['FakeMedia', async () => new FakeMedia()],
@@ -45,7 +29,7 @@ for (const [name, open] of engines) {
     const arrange = async (t: TestContext): Promise<{ room: RoomMedia; from: { ip: string; port: number } }> => {
       const engine = await open(t);
       const room = openRoom(engine);
-      return { room, from: { ip: '127.0.0.1', port: (await udp(t)).address().port } };
+      return { room, from: (await udp(t)).address };
     };
 
     test('an RTP ingress is connected once, then tracks are published over it', async (t) => {
@@ -81,7 +65,7 @@ test('only RTP of the connected address counts', async (t) => {
   const room = openRoom(await engineFor(t));
   const [own, attacker] = [await udp(t), await udp(t)];
   const input = room.openInput();
-  const to = await input.connect({ ip: '127.0.0.1', port: own.address().port });
+  const to = await input.connect(own.address);
   await input.publish({ trackId: 'a', kind: 'audio', rtpParameters: opus });
   const peer = await openPeer(room, 'peer');
   const subscription = await peer.media.subscribe('a', await room.rtpCapabilities());
@@ -97,15 +81,15 @@ test('only RTP of the connected address counts', async (t) => {
       to.port,
       to.ip,
     );
-  for (let sequence = 1; sequence <= 20; sequence += 1) send(attacker, sequence);
-  for (let sequence = 100; sequence < 110; sequence += 1) send(own, sequence);
+  for (let sequence = 1; sequence <= 20; sequence += 1) send(attacker.socket, sequence);
+  for (let sequence = 100; sequence < 110; sequence += 1) send(own.socket, sequence);
   await eventually('packets of the connected address are counted', async () => Number(await counted()) >= 10);
   assert.equal(await counted(), 10);
 });
 
 test('components use no port that calls, nodes of Kubernetes or media workers may be configured to use', async (t) => {
   const room = openRoom(await engineFor(t));
-  const from = { ip: '127.0.0.1', port: (await udp(t)).address().port };
+  const { address: from } = await udp(t);
   const inputs = Array.from({ length: 30 }, () => room.openInput());
   const ports = await Promise.all(inputs.map(async (input) => (await input.connect(from)).port));
   assert.deepEqual(
@@ -117,7 +101,7 @@ test('components use no port that calls, nodes of Kubernetes or media workers ma
 test('a codec that the room does not support is rejected', async (t) => {
   const room = openRoom(await engineFor(t), { videoCodec: 'vp8' });
   const input = room.openInput();
-  await input.connect({ ip: '127.0.0.1', port: (await udp(t)).address().port });
+  await input.connect((await udp(t)).address);
   const codec = { mimeType: 'video/H264', payloadType: 96, clockRate: 90_000, parameters: { 'packetization-mode': 1 }, rtcpFeedback: [] };
   const rtpParameters = { ...opus, codecs: [codec] };
   await assert.rejects(input.publish({ trackId: 'v', kind: 'video', rtpParameters }), code('invalid_field'));
