@@ -145,6 +145,7 @@ export const roomDefinition = crdManifest({
     { name: 'Address', type: 'string', jsonPath: '.status.address', description: 'Address of the room for clients.' },
     ageColumn,
     { name: 'RoomId', type: 'string', jsonPath: '.status.roomId', priority: 1 },
+    { name: 'Legs', type: 'integer', jsonPath: '.status.legs', priority: 1, description: 'Media workers that the room uses.' },
     {
       name: 'Components',
       type: 'string',
@@ -152,7 +153,6 @@ export const roomDefinition = crdManifest({
       priority: 1,
       description: 'Ready components of the declared ones.',
     },
-    { name: 'Legs', type: 'integer', jsonPath: '.status.legs', priority: 1, description: 'Media workers that the room uses.' },
     { name: 'Reason', type: 'string', jsonPath: ".status.conditions[?(@.type=='Ready')].reason", priority: 1 },
   ],
   selectableFields: ['.spec.roomId', '.spec.clusterRef.name', '.status.phase', '.status.node'].map((jsonPath) => ({ jsonPath })),

@@ -213,6 +213,7 @@ describe('The CRDs of Room and MediaCluster', () => {
       address: 'media.example.com/n/0',
       roomId: 'bare',
       peers: { total: 3, connected: 2 },
+      legs: 2,
       componentsReady: '1/2',
       conditions: [
         { type: 'Ready', status: 'True', reason: 'AllThere', message: 'All is there.', lastTransitionTime: '2026-11-21T12:00:00Z' },
@@ -228,8 +229,8 @@ describe('The CRDs of Room and MediaCluster', () => {
     assert.deepEqual(narrow[0], ['NAME', 'PHASE', 'NODE', 'PEERS', 'ADDRESS', 'AGE']);
     assert.deepEqual(narrow[1]?.slice(0, 5), ['bare', 'Ready', 'svc@10.0.0.7', '2', 'media.example.com/n/0']);
     const wide = await rows('room', 'bare', '-o', 'wide');
-    assert.deepEqual(wide[0]?.slice(6), ['ROOMID', 'COMPONENTS', 'REASON']);
-    assert.deepEqual(wide[1]?.slice(6), ['bare', '1/2', 'AllThere']);
+    assert.deepEqual(wide[0]?.slice(6), ['ROOMID', 'LEGS', 'COMPONENTS', 'REASON']);
+    assert.deepEqual(wide[1]?.slice(6), ['bare', '2', '1/2', 'AllThere']);
     await run(['wait', '--for=condition=Ready', '--timeout=50s', 'mroom/bare']);
   });
 
