@@ -186,6 +186,8 @@ test('a second installation in another namespace works with default values and P
   await installed.cluster.helm('-n', 'other', 'uninstall', release);
   // Rooms and MediaClusters stay, and block nothing.
   assert.match(await kubectl('get', 'rooms,mediaclusters,pods', '-o', 'name'), /room\.mediarooms\.dev\/there\n/);
+  // If pods do not end within five seconds, Kubernetes returns to the namespace after half their grace period.
+  await kubectl('delete', 'pods', '--all', '--timeout=60s');
   await installed.cluster.kubectl('delete', 'namespace', 'other', '--timeout=60s');
   assert.equal((await installed.rest(release, 'GET', '/health')).status, 200);
   await conversation.assertUndisturbed();
