@@ -1,8 +1,9 @@
 // Loss: drained and failed Kubernetes nodes with live rooms.
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { type KubeJson, readObject } from '../kit/kube/read-objects.ts';
 import { Conversation, people } from './conversation.ts';
+import { EncodedRoom, equipment } from './encoded-room.ts';
 import { Installed, minValues, settle } from './installed.ts';
 import { tell, timing } from './timings.ts';
 
@@ -46,24 +47,29 @@ async function leadFrom(wanted: string): Promise<string> {
   });
 }
 
-/** Starts a conversation on the second Kubernetes node; Ingress and DNS are on the first one. */
-async function conversationOn(
-  t: Parameters<typeof Conversation.start>[0],
-  wanted: string,
-  name: string,
-): Promise<[Conversation, KubeJson]> {
+/** Creates Rooms until one is on the second Kubernetes node; Ingress and DNS are on the first one. */
+async function roomOn(wanted: string, name: string, spec: object): Promise<KubeJson> {
   for (let attempt = 0; ; attempt += 1) {
-    const room = await installed.room(`${name}-${attempt}`, people);
-    if ((await hostOf(room.status.node)) === wanted) {
-      const conversation = await Conversation.start(t, installed, `${name}-${attempt}`);
-      return [conversation, room];
-    }
+    const room = await installed.room(`${name}-${attempt}`, spec);
+    if ((await hostOf(room.status.node)) === wanted) return room;
     assert.ok(attempt < 10, `no room was placed on ${wanted}`);
   }
 }
 
-test('`kubectl drain` waits for a live room until its deadline, notifies its peers and removes the pod', async (t) => {
-  const [conversation, room] = await conversationOn(t, 'node2', 'drained');
+async function conversationOn(t: TestContext, wanted: string, name: string): Promise<[Conversation, KubeJson]> {
+  const room = await roomOn(wanted, name, people);
+  return [await Conversation.start(t, installed, room.metadata.name), room];
+}
+
+test('`kubectl drain` waits for live rooms until their deadline, notifies peers and removes the pod; encoders and players offer again', async (t) => {
+  // Both before the media of one: rooms are placed where fewer tracks are forwarded.
+  const room = await roomOn('node2', 'drained', people);
+  const { metadata, status } = await roomOn('node2', 'encoded', equipment);
+  const conversation = await Conversation.start(t, installed, room.metadata.name);
+  const owner = await installed.get('pod', status.node);
+  const other = (await pods()).find((pod) => pod.metadata.name !== status.node);
+  const encoded = await EncodedRoom.start(t, installed, metadata.name, `/n/${other.metadata.labels['mediarooms.dev/index']}`);
+  encoded.assertAddresses([owner]);
   await installed.cluster.until(
     'its pod is protected',
     async () => (await installed.get('pod', room.status.node)).metadata.labels['mediarooms.dev/busy'] === 'true',
@@ -84,7 +90,9 @@ test('`kubectl drain` waits for a live room until its deadline, notifies its pee
   tell('kubectl drain, with a live room and a deadline of 20 s', performance.now() - started);
   tell('kubectl drain to the live room being Ready elsewhere', first);
   assert.ok(first >= drainSeconds * 1_000 - 1_500, `the room ended after ${first} ms`);
-  await conversation.cameBack();
+  await Promise.all([conversation.cameBack(), encoded.cameBack()]);
+  encoded.assertAddresses([owner, await installed.get('pod', (await installed.get('room', metadata.name)).status.node)]);
+  await encoded.end();
   assert.ok((await pods()).every(({ spec }) => spec.nodeName === 'node1'));
   await installed.cluster.kubectl('uncordon', 'node2');
   // Kubernetes removes the taint later, and schedules no pod there until then.

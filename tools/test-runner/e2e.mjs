@@ -13,6 +13,7 @@ import { ensureRouteDefinitions } from '../kubernetes/route-definitions.mjs';
 import { aptPackages, ensurePackages } from '../packages.mjs';
 import { childEnvironment, imageArchivesVariable, root, timingsVariable } from '../paths.mjs';
 import { fail, SetupError, seconds } from '../steps.mjs';
+import { ensureGoPrograms } from './go-programs.mjs';
 import { endToEnd, jobsOf, summary, testFiles } from './layers.mjs';
 import { report, rowOf, runTestFiles, tooFlaky } from './test-files.mjs';
 
@@ -53,6 +54,7 @@ async function setUp() {
   await ensurePackages([...new Set([...machines, ...browser, ...metrics, ...sip])], 'a whole cluster');
   await ensureKubernetes([...clusterPrograms, 'versitygw']);
   await ensureRouteDefinitions();
+  await ensureGoPrograms();
   await ensureBuilds();
   return (await ensureImages()).map(({ archive }) => archive);
 }
