@@ -1,5 +1,5 @@
 // Media of one peer: its published and received tracks.
-import type { Consumer, ConsumerLayers, DataProducer, Producer, Router, RtpCapabilities, WebRtcTransport } from 'mediasoup/types';
+import type { Consumer, DataProducer, Producer, Router, RtpCapabilities, WebRtcTransport } from 'mediasoup/types';
 import { ServiceError } from '../../api/errors.ts';
 import type { PeerMediaStats, PublishedTrackStats, ReceivedTrackStats, TransportStats } from '../../api/stats.ts';
 import type { Log } from '../common/log.ts';
@@ -16,7 +16,7 @@ import type {
 } from '../rooms/interfaces.ts';
 import { canReceive, describeTrack } from './codecs.ts';
 import { PeerData } from './data/peer-data.ts';
-import { InitialLayerLimiter, initialLayers } from './initial-layers.ts';
+import type { InitialLayerLimiter } from './initial-layers.ts';
 import type { Leg } from './legs/leg.ts';
 import type { LegTracks } from './legs/room-tracks.ts';
 import { closeAfterTimeout, mediaClosedError, toClientError, toWorkerError, trackNotFoundError } from './media-error.ts';
@@ -62,7 +62,7 @@ export class MediaPeer implements PeerMedia {
   /** Receivers that are paused although they are ready. */
   readonly #paused = new WeakSet<Consumer>();
   readonly #fixed = new Set<ContinuedStream>();
-  readonly #lowStarts = new WeakMap<Consumer, InitialLayerLimiter>();
+  readonly #limiters = new WeakMap<Consumer, InitialLayerLimiter>();
   /** Caches validated capabilities: they stay the same object from join on. */
   readonly #capabilities = new WeakMap<WireObject, RtpCapabilities>();
   #closed = false;
@@ -154,8 +154,8 @@ export class MediaPeer implements PeerMedia {
     if (temporalLayer !== undefined) checkInteger('temporalLayer', temporalLayer, 0, maxLayer);
     const consumer = await this.#find(this.#received, trackId);
     const layers = { spatialLayer, temporalLayer };
-    const initialLayerLimiter = this.#lowStarts.get(consumer);
-    await (initialLayerLimiter ? initialLayerLimiter.prefer(layers) : this.#setLayers(trackId, consumer, layers));
+    const limiter = this.#limiters.get(consumer);
+    await (limiter ? limiter.prefer(layers) : this.#call(trackId, 'set layers', () => consumer.setPreferredLayers(layers)));
   }
 
   async openFixedStream(options: FixedStreamOptions): Promise<FixedStream> {
@@ -241,25 +241,13 @@ export class MediaPeer implements PeerMedia {
 
   async #consume(transport: WebRtcTransport, trackId: string, rtpCapabilities: RtpCapabilities): Promise<Consumer> {
     const { leg, tracks, listener } = this.#options;
-    const release = await tracks.hold(trackId);
-    const producer = tracks.get(trackId);
-    const preferredLayers = producer && initialLayers(producer);
-    const call = transport.consume({ producerId: trackId, rtpCapabilities, paused: true, ...(preferredLayers && { preferredLayers }) });
-    const consumer = await leg.worker.call('subscribe', call, closeAfterTimeout).catch((error: unknown) => {
-      release();
-      if (transport.closed) throw mediaClosedError();
-      throw tracks.has(trackId) ? toClientError(error, 'rtpCapabilities were') : trackNotFoundError(trackId);
-    });
-    leg.countForwarded(1);
-    consumer.observer.once('close', () => {
-      leg.countForwarded(-1);
-      release();
-      this.#received.ended(trackId, consumer);
-    });
-    // If the track ended meanwhile, the worker's notification arrived before there was a listener.
-    if (!tracks.has(trackId)) consumer.close();
-    if (preferredLayers)
-      this.#lowStarts.set(consumer, new InitialLayerLimiter(consumer, (layers) => this.#setLayers(trackId, consumer, layers)));
+    const toError = (error: unknown) => {
+      if (transport.closed) return mediaClosedError();
+      return tracks.has(trackId) ? toClientError(error, 'rtpCapabilities were') : trackNotFoundError(trackId);
+    };
+    const onClosed = (consumer: Consumer) => this.#received.ended(trackId, consumer);
+    const { consumer, limiter } = await consumeTrack(trackId, { leg, tracks, transport }, { rtpCapabilities, onClosed, toError });
+    if (limiter) this.#limiters.set(consumer, limiter);
     consumer.on('layerschange', (layers) => {
       const changed = layers ? { spatialLayer: layers.spatialLayer, temporalLayer: layers.temporalLayer } : null;
       listener.layersChanged(trackId, changed);
@@ -281,10 +269,6 @@ export class MediaPeer implements PeerMedia {
       if (!track.closed) report([]);
     });
     report([track.kind === 'video' ? 'keyframe' : 'rtp']);
-  }
-
-  async #setLayers(trackId: string, consumer: Consumer, layers: ConsumerLayers): Promise<void> {
-    await this.#call(trackId, 'set layers', () => consumer.setPreferredLayers(layers));
   }
 
   #checkedCapabilities(rtpCapabilities: WireObject): RtpCapabilities {

@@ -3,12 +3,12 @@ import type { Consumer, PlainTransport, Producer, Router, RtpCapabilities } from
 import { ServiceError } from '../../api/errors.ts';
 import type { EgressTrack, RtpAddress, RtpEgress } from '../rooms/interfaces.ts';
 import { clientCapabilities, isRtx } from './codecs.ts';
-import { InitialLayerLimiter, initialLayers } from './initial-layers.ts';
 import type { Leg } from './legs/leg.ts';
 import type { LegTracks } from './legs/room-tracks.ts';
 import { loopback } from './loopback.ts';
-import { closeAfterTimeout, mediaClosedError, toWorkerError, trackNotFoundError } from './media-error.ts';
+import { mediaClosedError, toWorkerError, trackNotFoundError } from './media-error.ts';
 import { connectPlainTransport } from './plain-transport.ts';
+import { consumeTrack } from './receivers/consume-track.ts';
 import { SingleFlight } from './single-flight.ts';
 
 export type RtpEgressTransportOptions = {
@@ -69,26 +69,15 @@ export class RtpEgressTransport implements RtpEgress {
   }
 
   async #consume(transport: PlainTransport, router: Router, trackId: string): Promise<Consumer> {
-    const { leg, tracks } = this.#options;
-    const { worker } = leg;
-    const rtpCapabilities = receiverOf(router);
-    const release = await tracks.hold(trackId);
-    const producer = tracks.get(trackId);
-    const preferredLayers = producer && initialLayers(producer);
-    const call = transport.consume({ producerId: trackId, rtpCapabilities, paused: true, ...(preferredLayers && { preferredLayers }) });
-    const consumer = await worker.call('subscribe', call, closeAfterTimeout).catch((error: unknown) => {
-      release();
-      throw transport.closed ? mediaClosedError() : toWorkerError(error, () => trackNotFoundError(trackId));
-    });
-    if (preferredLayers) new InitialLayerLimiter(consumer, (layers) => worker.call('set layers', consumer.setPreferredLayers(layers)));
-    leg.countForwarded(1);
-    consumer.observer.once('close', () => {
-      leg.countForwarded(-1);
-      release();
-      this.#sent.ended(trackId, consumer);
-    });
-    // If the track ended meanwhile, the worker's notification arrived before there was a listener.
-    if (!tracks.has(trackId)) consumer.close();
+    const { consumer } = await consumeTrack(
+      trackId,
+      { ...this.#options, transport },
+      {
+        rtpCapabilities: receiverOf(router),
+        onClosed: (closed) => this.#sent.ended(trackId, closed),
+        toError: (error) => (transport.closed ? mediaClosedError() : toWorkerError(error, () => trackNotFoundError(trackId))),
+      },
+    );
     return consumer;
   }
 

@@ -3,13 +3,12 @@
 import type { Consumer, Producer, RtpCapabilities, WebRtcTransport } from 'mediasoup/types';
 import type { Log } from '../../common/log.ts';
 import { Timer } from '../../common/timer.ts';
-import type { FixedStream, FixedStreamOptions, Layers } from '../../rooms/interfaces.ts';
+import type { FixedStream, FixedStreamOptions } from '../../rooms/interfaces.ts';
 import { canReceive } from '../codecs.ts';
-import { InitialLayerLimiter, initialLayers } from '../initial-layers.ts';
 import type { Leg } from '../legs/leg.ts';
 import type { LegTracks } from '../legs/room-tracks.ts';
-import { closeAfterTimeout } from '../media-error.ts';
 import { checkRtpCapabilities } from '../parameters.ts';
+import { consumeTrack } from './consume-track.ts';
 import { withReceiverNumbers } from './receiver-numbers.ts';
 import { whenConnected } from './when-connected.ts';
 
@@ -110,33 +109,15 @@ export class ContinuedStream implements FixedStream {
   }
 
   async #consume(trackId: string): Promise<Consumer> {
-    const { leg, transport, tracks } = this.#context;
-    const { worker } = leg;
-    const release = await tracks.hold(trackId);
-    const producer = tracks.get(trackId);
-    const preferredLayers = producer && initialLayers(producer);
-    const call = transport.consume({
-      producerId: trackId,
+    const { consumer } = await consumeTrack(trackId, this.#context, {
       rtpCapabilities: this.#capabilities,
       mid: this.#options.mid,
-      paused: true,
-      ...(preferredLayers && { preferredLayers }),
-    });
-    const consumer = await worker.call('subscribe', call, closeAfterTimeout).catch((error: unknown) => {
-      release();
-      throw error;
-    });
-    leg.countForwarded(1);
-    consumer.observer.once('close', () => {
-      leg.countForwarded(-1);
-      release();
       // It may have taken the stream over: then the one before it no longer sends.
-      if (this.#next === consumer) this.#sending?.close();
+      onClosed: (closed) => {
+        if (this.#next === closed) this.#sending?.close();
+      },
+      toError: (error) => error,
     });
-    // If the track ended meanwhile, the worker's notification arrived before there was a listener.
-    if (!tracks.has(trackId)) consumer.close();
-    const setLayers = (layers: Layers) => worker.call('set layers', consumer.setPreferredLayers(layers));
-    if (preferredLayers) new InitialLayerLimiter(consumer, setLayers);
     return consumer;
   }
 

@@ -1,0 +1,56 @@
+// Consumer of a track at the leg of its receiver: how peers, fixed streams and components receive.
+import type { Consumer, ConsumerOptions, Producer, Transport } from 'mediasoup/types';
+import { InitialLayerLimiter, initialLayers } from '../initial-layers.ts';
+import type { Leg } from '../legs/leg.ts';
+import type { LegTracks } from '../legs/room-tracks.ts';
+import { closeAfterTimeout, toWorkerError, trackNotFoundError } from '../media-error.ts';
+
+type Receiver = {
+  leg: Leg;
+  tracks: LegTracks<Producer>;
+  transport: Transport;
+};
+
+type ConsumeOptions = Pick<ConsumerOptions, 'rtpCapabilities' | 'mid'> & {
+  onClosed: (consumer: Consumer) => void;
+  /** The error to throw if the worker rejects the consumer. */
+  toError: (error: unknown) => unknown;
+};
+
+/** `limiter`: it sets the layers of the consumer, if there is one. */
+export type ConsumedTrack = { consumer: Consumer; limiter: InitialLayerLimiter | undefined };
+
+/**
+ * Creates a paused consumer. The track is piped to the leg until the consumer closes, and counts as load of its worker.
+ * @throws ServiceError `track_not_found` or `unavailable`, and what `toError` returns
+ */
+export async function consumeTrack(
+  trackId: string,
+  { leg, tracks, transport }: Receiver,
+  { rtpCapabilities, mid, onClosed, toError }: ConsumeOptions,
+): Promise<ConsumedTrack> {
+  const { worker } = leg;
+  const release = await tracks.hold(trackId);
+  const producer = tracks.get(trackId);
+  const preferredLayers = producer && initialLayers(producer);
+  const options = { producerId: trackId, rtpCapabilities, paused: true, ...(mid !== undefined && { mid }), ...(preferredLayers && { preferredLayers }) };
+  const consumer = await worker.call('subscribe', transport.consume(options), closeAfterTimeout).catch((error: unknown) => {
+    release();
+    throw toError(error);
+  });
+  leg.countForwarded(1);
+  consumer.observer.once('close', () => {
+    leg.countForwarded(-1);
+    release();
+    onClosed(consumer);
+  });
+  // If the track ended meanwhile, the worker's notification arrived before there was a listener.
+  if (!tracks.has(trackId)) consumer.close();
+  if (!preferredLayers) return { consumer, limiter: undefined };
+  const limiter = new InitialLayerLimiter(consumer, async (layers) => {
+    await worker.call('set layers', consumer.setPreferredLayers(layers)).catch((error: unknown) => {
+      throw toWorkerError(error, () => trackNotFoundError(trackId));
+    });
+  });
+  return { consumer, limiter };
+}
