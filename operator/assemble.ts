@@ -92,9 +92,9 @@ async function supportedKinds(client: KubeClient): Promise<Set<OptionalKind>> {
 }
 
 /** Notifies the Room controller of objects that Rooms depend on. */
-function notifyRooms(rooms: RoomController, object: Stored<KubeObject>, old: Stored<KubeObject> | undefined, gone = false): void {
-  if (object.kind === 'Room' && !gone) rooms.roomChanged(object as Stored<Room>, old as Stored<Room> | undefined);
-  else if (object.kind === 'Secret' && gone) rooms.secretDeleted(object);
+function notifyRooms(rooms: RoomController, object: Stored<KubeObject>, old: Stored<KubeObject> | undefined, deleted = false): void {
+  if (object.kind === 'Room' && !deleted) rooms.roomChanged(object as Stored<Room>, old as Stored<Room> | undefined);
+  else if (object.kind === 'Secret' && deleted) rooms.secretDeleted(object);
   else if (object.kind === 'Secret') rooms.secretChanged(object);
   else if (object.kind === 'MediaCluster') rooms.clusterChanged(object as Stored<MediaCluster>, old as Stored<MediaCluster> | undefined);
   else if (object.kind === 'Pod') {

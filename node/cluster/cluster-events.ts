@@ -176,8 +176,8 @@ export class ClusterEvents implements EventFeed {
     this.#sources.set(node, fresh);
     if (this.#sources.size > maxSources) {
       const connected = new Set(this.#options.links.nodes());
-      const gone = [...this.#sources.keys()].find((each) => !connected.has(each));
-      if (gone !== undefined) this.#sources.delete(gone);
+      const lost = [...this.#sources.keys()].find((each) => !connected.has(each));
+      if (lost !== undefined) this.#sources.delete(lost);
     }
     return fresh;
   }

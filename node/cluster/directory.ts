@@ -46,9 +46,9 @@ export class Directory {
 
   /** Removes one incarnation of a room. Another incarnation with the same id stays. */
   remove(id: string, incarnation: string, owner: NodeName): DirectoryEntry | undefined {
-    const gone = [this.#behind.get(id), this.#byId.get(id)].find((each) => each?.incarnation === incarnation && each.owner === owner);
-    if (gone) this.#over(gone);
-    return gone;
+    const ended = [this.#behind.get(id), this.#byId.get(id)].find((each) => each?.incarnation === incarnation && each.owner === owner);
+    if (ended) this.#over(ended);
+    return ended;
   }
 
   /** Replaces all rooms of a node by its snapshot. */

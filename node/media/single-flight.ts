@@ -7,11 +7,11 @@ type Closable = { readonly closed: boolean; close(): void };
 /** The promise is stored, so that concurrent callers share it. */
 export class SingleFlight<Value extends Closable> {
   readonly #entries = new Map<string, Entry<Value>>();
-  readonly #gone: (id: string) => Error;
+  readonly #closedError: (id: string) => Error;
 
-  /** `gone`: creates the error for callers whose object was closed during its creation. */
-  constructor(gone: (id: string) => Error) {
-    this.#gone = gone;
+  /** `closedError`: creates the error for callers whose object was closed during its creation. */
+  constructor(closedError: (id: string) => Error) {
+    this.#closedError = closedError;
   }
 
   get size(): number {
@@ -36,7 +36,7 @@ export class SingleFlight<Value extends Closable> {
         }
         this.#forget(id, entry);
         value.close();
-        throw this.#gone(id);
+        throw this.#closedError(id);
       },
       (error: unknown) => {
         this.#forget(id, entry);

@@ -32,7 +32,7 @@ export type ProxiedSocket = {
   /** `code`: a close code that may be sent. */
   close: (code: number, reason: string) => void;
   /** Resolves when the socket is closed for any reason. */
-  gone: Promise<void>;
+  closed: Promise<void>;
 };
 
 /** @returns true if another node handles the socket; false: no other node has the room */

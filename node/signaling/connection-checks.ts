@@ -31,7 +31,7 @@ export class ConnectionChecks {
     this.#running.set(peer, socket);
     const media = peer.openCheck();
     const deadline = new Timer(this.#options.deadline, () => socket.close('authenticationTimeout'));
-    void socket.gone.then(() => {
+    void socket.closed.then(() => {
       deadline.stop();
       media.close();
       if (this.#running.get(peer) === socket) this.#running.delete(peer);

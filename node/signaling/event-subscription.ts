@@ -7,7 +7,7 @@ import type { EventCursor, EventFeed, SourcedEvent } from '../rooms/event-feed.t
 /** Maximum live events held until the client has received the missed ones. Beyond it the client is too slow. */
 const maxHeld = 10_000;
 /** Maximum lost sources kept in a cursor: their nodes may only be unreachable. */
-const maxGone = 500;
+const maxLost = 500;
 
 /** Bytes of a frame, serialized once for all clients, and only if a client needs it. */
 export class EventFrame {
@@ -58,9 +58,9 @@ export class EventSubscription {
 
   get cursor(): EventCursor {
     const present = this.#options.feed.cursor();
-    const gone = [...this.#position].filter(([source]) => present[source] === undefined).slice(-maxGone);
+    const lost = [...this.#position].filter(([source]) => present[source] === undefined).slice(-maxLost);
     const here = [...this.#position].filter(([source]) => present[source] !== undefined);
-    return Object.fromEntries([...gone, ...here]);
+    return Object.fromEntries([...lost, ...here]);
   }
 
   /** Starts with live events. */

@@ -89,7 +89,7 @@ export class WebSocketAcceptor {
       });
       raw.on('data', watch);
       this.#sockets.add(socket);
-      void socket.gone.then(() => {
+      void socket.closed.then(() => {
         settle();
         leave();
         this.#sockets.delete(socket);
@@ -101,7 +101,7 @@ export class WebSocketAcceptor {
   async close(): Promise<void> {
     this.#closed = true;
     for (const socket of this.#sockets) socket.close('goingAway');
-    await Promise.all([...this.#sockets].map((socket) => socket.gone));
+    await Promise.all([...this.#sockets].map((socket) => socket.closed));
   }
 
   async #enter(socket: TextSocket, text: string, clientAddress: ClientAddress): Promise<void> {

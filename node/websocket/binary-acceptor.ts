@@ -56,7 +56,7 @@ export class BinaryAcceptor {
   async close(): Promise<void> {
     this.#closed = true;
     for (const socket of this.#sockets) socket.close('goingAway');
-    await Promise.all([...this.#sockets].map((socket) => socket.gone));
+    await Promise.all([...this.#sockets].map((socket) => socket.closed));
   }
 
   async #enter(request: IncomingMessage, raw: Duplex, head: Buffer, client: ClientAddress): Promise<void> {
@@ -90,7 +90,7 @@ export class BinaryAcceptor {
       const socket = new FrameSocket(webSocket, raw, limits, binaryFrames, { message: () => {}, lost: () => {} });
       socket.allow(limits.messageBytes);
       this.#sockets.add(socket);
-      void socket.gone.then(() => this.#sockets.delete(socket));
+      void socket.closed.then(() => this.#sockets.delete(socket));
       socket.listen(begin(socket));
     });
   }

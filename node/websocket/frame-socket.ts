@@ -38,7 +38,7 @@ export class FrameSocket<Frame extends string | Buffer> {
   readonly #raw: Duplex;
   readonly #limits: FrameSocketLimits;
   readonly #format: FrameFormat<Frame>;
-  readonly #gone: Promise<void>;
+  readonly #closed: Promise<void>;
   #listener: FrameSocketListener<Frame>;
   #maxBytes: number;
   #closing: NodeJS.Timeout | undefined;
@@ -72,7 +72,7 @@ export class FrameSocket<Frame extends string | Buffer> {
     socket.on('message', (data, binary) => this.#onMessage(data, binary));
     // An error (invalid frame, limit of ws, reset) is always followed by `close`, which is handled.
     socket.on('error', () => {});
-    this.#gone = new Promise((resolve) => {
+    this.#closed = new Promise((resolve) => {
       socket.on('close', (code, reason) => {
         clearTimeout(this.#closing);
         this.#lose(code, reason.toString());
@@ -87,8 +87,8 @@ export class FrameSocket<Frame extends string | Buffer> {
   }
 
   /** Resolves when the socket is closed. */
-  get gone(): Promise<void> {
-    return this.#gone;
+  get closed(): Promise<void> {
+    return this.#closed;
   }
 
   get bufferedBytes(): number {

@@ -31,7 +31,7 @@ export function forwardedSocket<Frame extends string | Buffer>(
     first,
     address,
     trace,
-    gone: socket.gone,
+    closed: socket.closed,
     get bufferedBytes() {
       return socket.bufferedBytes;
     },

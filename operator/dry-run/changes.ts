@@ -90,8 +90,8 @@ export function applyMergePatch(base: unknown, before: unknown, after: unknown):
   const fields = new Set([...Object.keys(base), ...Object.keys(after)]);
   return Object.fromEntries(
     [...fields].flatMap((field) => {
-      const gone = field in before && !(field in after);
-      return gone ? [] : [[field, applyMergePatch(base[field], before[field], after[field])]];
+      const removed = field in before && !(field in after);
+      return removed ? [] : [[field, applyMergePatch(base[field], before[field], after[field])]];
     }),
   );
 }

@@ -134,7 +134,7 @@ export class KubeClient {
   /** `undefined` if the object does not exist. @throws KubeError 'NotServed' if the kind is not supported */
   async get<T extends KubeObject = KubeObject>(resource: Resource, ref: ObjectRef): Promise<Stored<T> | undefined> {
     const call = { verb: 'get', resource, ...ref } as const;
-    const json = await orGone(this.#send({ call, path: objectPath(resource, ref) }));
+    const json = await orUndefined(this.#send({ call, path: objectPath(resource, ref) }));
     return json === undefined ? undefined : readObject<T>(call, json);
   }
 
@@ -205,7 +205,7 @@ export class KubeClient {
       query: { fieldManager: this.#shared.options.fieldManager, fieldValidation: 'Strict' },
       body: mergePatch,
     });
-    const json = await orGone(send);
+    const json = await orUndefined(send);
     return json === undefined ? undefined : readObject<T>(call, json);
   }
 
@@ -224,7 +224,7 @@ export class KubeClient {
       },
     });
     try {
-      return (await orGone(send)) !== undefined;
+      return (await orUndefined(send)) !== undefined;
     } catch (error) {
       if (uid === undefined || !(error instanceof KubeError && error.status === 409)) throw error;
       const now = await this.find(resource, ref);
@@ -374,7 +374,7 @@ export class KubeClient {
 }
 
 /** `undefined` if not found; other failures are passed on. */
-async function orGone(sent: Promise<unknown>): Promise<unknown> {
+async function orUndefined(sent: Promise<unknown>): Promise<unknown> {
   try {
     return await sent;
   } catch (error) {

@@ -33,7 +33,7 @@ export class ClusterClients {
     const known = this.get(namespace, name);
     if (known) return known;
     if (this.#closed) throw new Error('The Room controller has ended');
-    this.#endGone();
+    this.#endUnused();
     const { access, log, random, pollMs, connect, onEvent, onListing } = this.#options;
     const link = new ClusterClient({
       namespace,
@@ -59,7 +59,7 @@ export class ClusterClients {
   }
 
   /** Closes clients of deleted MediaClusters; called when a new client is created. */
-  #endGone(): void {
+  #endUnused(): void {
     for (const [key, link] of this.#links) {
       if (link.exists) continue;
       this.#links.delete(key);

@@ -114,7 +114,7 @@ export class RoomController {
   secretDeleted(secret: Stored<Secret>): void {
     // The Secret may have been deleted before a reconcile saw it, so the pending write must be dropped here.
     const key = roomKeyOf(secret);
-    if (key !== undefined) this.#memories.get(key)?.secret.gone(secret.metadata.uid);
+    if (key !== undefined) this.#memories.get(key)?.secret.deleted(secret.metadata.uid);
     this.secretChanged(secret);
   }
 
@@ -164,11 +164,11 @@ export class RoomController {
       else if (type.startsWith('Component')) this.#queue.addAfter(key, burstMs);
       else {
         const declared = Array.isArray(room.spec?.peers) && room.spec.peers.some(({ name }) => name === peerId);
-        const gone = type === 'PeerDeleted' || type === 'PeerCrashed';
+        const ended = type === 'PeerDeleted' || type === 'PeerCrashed';
         const age = performance.now() - (this.#memories.get(key)?.countsAt ?? Number.NEGATIVE_INFINITY);
         this.#queue.addAfter(
           key,
-          gone && (declared || room.status?.phase !== 'Ready') ? burstMs : Math.max(burstMs, countsIntervalMs - age),
+          ended && (declared || room.status?.phase !== 'Ready') ? burstMs : Math.max(burstMs, countsIntervalMs - age),
         );
       }
     }

@@ -59,7 +59,7 @@ export class PendingSecretWrite {
   }
 
   /** The reflector reported the deletion. */
-  gone(uid: string): void {
+  deleted(uid: string): void {
     if (this.#written?.secret.metadata.uid === uid) this.delete(uid);
   }
 

@@ -30,8 +30,8 @@ export async function writePeerSecret(
     }
   }
   const { uid, resourceVersion } = found.metadata;
-  const gone = Object.keys(found.data ?? {}).filter((key) => !(key in secret.data));
-  const data = { ...Object.fromEntries(gone.map((key) => [key, null])), ...secret.data };
+  const removed = Object.keys(found.data ?? {}).filter((key) => !(key in secret.data));
+  const data = { ...Object.fromEntries(removed.map((key) => [key, null])), ...secret.data };
   const { annotations, labels } = secret.metadata;
   return client.patch<Secret>(resources.secrets, { namespace, name }, { metadata: { uid, resourceVersion, annotations, labels }, data });
 }

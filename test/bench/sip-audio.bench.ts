@@ -19,7 +19,7 @@ const warmUp = 2_000;
 const payloadTypes = { opus: 107, G722: 9, PCMA: 8, PCMU: 0 } as const;
 
 export async function benchSipAudio(report: Report): Promise<void> {
-  const bare = await measureSound({ calls: 10, codec: 'PCMA', bare: true });
+  const bare = await measureAudio({ calls: 10, codec: 'PCMA', bare: true });
   const rows: Row[] = [];
   for (const { calls, codec } of [
     { calls: 10, codec: 'PCMA' },
@@ -27,7 +27,7 @@ export async function benchSipAudio(report: Report): Promise<void> {
     { calls: 10, codec: 'G722' },
     { calls: 10, codec: 'opus' },
   ] as const) {
-    const { cpu, memory, delays } = await measureSound({ calls, codec, bare: false });
+    const { cpu, memory, delays } = await measureAudio({ calls, codec, bare: false });
     const what = `${calls} calls, ${codec}`;
     rows.push({
       what: `${what}, CPU`,
@@ -47,7 +47,7 @@ export async function benchSipAudio(report: Report): Promise<void> {
 type Load = { calls: number; codec: CallCodec; bare: boolean };
 
 /** The audio runs in a separate process; this process sends the packets. */
-export async function measureSound(load: Load): Promise<{ cpu: number; memory: number; delays: number[] }> {
+export async function measureAudio(load: Load): Promise<{ cpu: number; memory: number; delays: number[] }> {
   const child = fork(import.meta.filename, ['child', JSON.stringify({ ...load, port: 0 })], {
     execArgv: ['--disable-warning=ExperimentalWarning'],
   });
@@ -153,18 +153,18 @@ async function runChild(load: Load): Promise<void> {
 }
 
 async function open({ codec }: Load, phones: readonly number[]) {
-  const sound = await ComponentAudio.open({ ip: '127.0.0.1', ports: undefined, allowPrivate: true });
+  const audio = await ComponentAudio.open({ ip: '127.0.0.1', ports: undefined, allowPrivate: true });
   const sink = await bind();
-  sound.connect({ ip: '127.0.0.1', port: sink.address().port });
-  for (let voice = 0; voice < voices; voice += 1) sound.addTrack(100 + voice);
+  audio.connect({ ip: '127.0.0.1', port: sink.address().port });
+  for (let voice = 0; voice < voices; voice += 1) audio.addTrack(100 + voice);
   const calls: number[] = [];
   for (const [index, port] of phones.entries()) {
-    const call = await sound.open(String(index), { onDigit: () => {}, onSilent: () => {} });
+    const call = await audio.open(String(index), { onDigit: () => {}, onSilent: () => {} });
     const facts = { codec, payloadType: payloadTypes[codec], dtmfPayloadType: 101, comfortNoisePayloadType: undefined, keys: undefined };
     call.applyNegotiation({ ...facts, remote: { ip: '127.0.0.1', port }, direction: 'sendrecv' });
     calls.push(call.port);
   }
-  return { room: sound.port, calls };
+  return { room: audio.port, calls };
 }
 
 /** Echoes the packets without decoding them. */

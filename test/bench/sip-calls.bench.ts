@@ -11,7 +11,7 @@ import * as far from '../kit/sip/sipp.ts';
 import { benchContext } from './bench-context.ts';
 import { benchToken, startPinnedNode, watchProcesses } from './processes.ts';
 import type { Report, Row } from './report.ts';
-import { measureSound } from './sip-audio.bench.ts';
+import { measureAudio } from './sip-audio.bench.ts';
 
 /** Milliseconds. */
 const warmUp = 3_000;
@@ -36,7 +36,7 @@ export async function benchSipCalls(report: Report): Promise<void> {
       { calls: 10, rooms: 10 },
       { calls: 50, rooms: 10 },
     ]) {
-      const bare = await measureSound({ calls, codec: 'PCMA', bare: true });
+      const bare = await measureAudio({ calls, codec: 'PCMA', bare: true });
       const { cores, memory } = await measureCalls(fixture, calls, rooms);
       const what = `${calls} calls in ${rooms} ${rooms === 1 ? 'room' : 'rooms'}`;
       const baseline = { what: 'the same number of packets echoed', value: bare.cpu };

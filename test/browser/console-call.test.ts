@@ -165,9 +165,9 @@ test('a user who rejoins during a late leave request is in the room; a user who 
   await joining.arrived();
   await page.goto(`${url}/#/`);
   await page.waitForSelector('[data-room="again"]');
-  const gone = page.waitForResponse((response) => response.request().method() === 'DELETE');
+  const deleted = page.waitForResponse((response) => response.request().method() === 'DELETE');
   await joining.end();
-  assert.equal((await gone).status(), 204);
+  assert.equal((await deleted).status(), 204);
   assert.deepEqual(await peers(), []);
   assert.deepEqual(complaints, []);
 });

@@ -146,7 +146,7 @@ test('a report with hostile content is shown as text, and an invalid report is n
   assert.equal(await page.title(), `${hostile.id} · Mediarooms`);
   for (const id of [broken.id, idOf('never', 3)]) {
     await page.goto(`${node.url}/#/recordings/${id}`);
-    await page.waitForSelector(byId('recording-gone'));
+    await page.waitForSelector(byId('recording-deleted'));
   }
   assert.deepEqual(complaints, []);
 });

@@ -29,7 +29,7 @@ test('a page sees the video and hears the tone of two files, whose components ar
     assert.equal(answer.status, 201, JSON.stringify(answer.body));
     return { at, component: answer.body.data };
   };
-  const gone = async (id: string) => {
+  const untilDeleted = async (id: string) => {
     await eventually(`${id} is removed`, async () => (await api.get(`/room/${roomId}/component/${id}`)).status !== 200, { every: 20 });
     return performance.now();
   };
@@ -45,8 +45,8 @@ test('a page sees the video and hears the tone of two files, whose components ar
     ],
   );
   const [endOfVideo, endOfTone] = await Promise.all([
-    gone(video.component.id),
-    gone(tone.component.id),
+    untilDeleted(video.component.id),
+    untilDeleted(tone.component.id),
     viewer.sees(video.component, [30, 200, 30]),
     viewer.hears(tone.component, 660),
   ]);

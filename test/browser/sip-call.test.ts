@@ -55,7 +55,7 @@ async function call(t: TestContext) {
   await eventually('the component registers', async () => (await component()).properties.registered);
 
   const phone = await RtpPhone.open(t, 'PCMA');
-  const steps = [far.expectInvite, far.answer('200 OK', { sdp: far.soundAt(phone.port) }), far.expectAck, far.expectBye];
+  const steps = [far.expectInvite, far.answer('200 OK', { sdp: far.audioSdp(phone.port) }), far.expectAck, far.expectBye];
   const callee = await far.Sipp.answer(t, steps, { port: farEndPort, timeout: 240 });
   const path = `/sip/${roomId}/${id}/call`;
   const made = await api.post(path, { phoneNumber: '+49123456' });

@@ -46,15 +46,15 @@ test('a stream is available at the other node, also after the end of its room if
   assert.equal((await api.delete('/room/kept')).status, 204);
   await eventually('the stream is saved', async () => (await recordings()).length > 0, { every: 100 });
 
-  const gone = await begin('gone', false);
-  await follow(`${nonOwner.url}/hls/gone/stream.m3u8?token=${gone}`, ({ segments }) => segments.length >= 2);
+  const endedToken = await begin('gone', false);
+  await follow(`${nonOwner.url}/hls/gone/stream.m3u8?token=${endedToken}`, ({ segments }) => segments.length >= 2);
   assert.equal((await api.delete('/room/gone')).status, 204);
   // Active viewers still receive the end at any node.
-  await follow(`${nonOwner.url}/hls/gone/stream.m3u8?token=${gone}`, ({ ended }) => ended);
+  await follow(`${nonOwner.url}/hls/gone/stream.m3u8?token=${endedToken}`, ({ ended }) => ended);
   const [id = '', ...others] = await recordings();
   assert.deepEqual([id.startsWith('kept-'), others], [true, []]);
-  assert.equal(await ask(`/hls/kept/index.m3u8?token=${gone}`), 403);
-  assert.equal(await ask(`/recording/${id}/index.m3u8?token=${gone}`), 403);
+  assert.equal(await ask(`/hls/kept/index.m3u8?token=${endedToken}`), 403);
+  assert.equal(await ask(`/recording/${id}/index.m3u8?token=${endedToken}`), 403);
   assert.equal(await ask(`/recording/${id}/index.m3u8?token=${kept}x`), 401);
   const path = await download(t, `${nonOwner.url}/recording/${id}/index.m3u8?token=${kept}`);
   const shown = await colors(path);

@@ -54,9 +54,9 @@ describe('nodes on three hosts', onMachines, () => {
     for (const node of nodes) assert.deepEqual(await roomIds(node), ids, `GET /room of ${node.name}`);
     for (const { api } of nodes) for (const id of ids) assert.equal((await api.get(`/room/${id}`)).status, 200);
 
-    const [gone = '', ...rest] = ids;
-    assert.equal((await first.api.delete(`/room/${gone}`)).status, 204);
-    for (const node of nodes) await eventually('the room left the list', async () => !(await roomIds(node)).includes(gone));
+    const [deleted = '', ...rest] = ids;
+    assert.equal((await first.api.delete(`/room/${deleted}`)).status, 204);
+    for (const node of nodes) await eventually('the room left the list', async () => !(await roomIds(node)).includes(deleted));
     for (const node of nodes) assert.deepEqual(await roomIds(node), rest);
   });
 

@@ -21,7 +21,7 @@ function ofCluster(which: string, dialled: string) {
   return { SVC_DIST_ENABLED: 'true', SVC_DIST_NODE_NAME: name(which), SVC_DIST_NODES: name(dialled) };
 }
 
-async function allGone(pids: readonly number[]): Promise<void> {
+async function allExited(pids: readonly number[]): Promise<void> {
   await eventually(
     () => `${pids.filter(isAlive)} end`,
     () => !pids.some(isAlive),
@@ -70,7 +70,7 @@ describe('the shutdown of a node', () => {
       assert.ok(children.length >= 1);
       node.kill(signal);
       assert.deepEqual(await node.ended, { code: 0, signal: null });
-      await allGone(children);
+      await allExited(children);
       assert.match(node.output(), /"room ended"[\s\S]*"node ended"/);
     });
   }
@@ -115,7 +115,7 @@ describe('the shutdown of a node', () => {
     const children = await node.children();
     node.kill('SIGKILL');
     await node.ended;
-    await allGone(children);
+    await allExited(children);
   });
 
   test('a second signal during a drain ends it immediately', async (t) => {
@@ -134,7 +134,7 @@ describe('the shutdown of a node', () => {
     await setTimeout(300);
     node.kill('SIGTERM');
     assert.equal((await node.ended).code, 143);
-    await allGone(children);
+    await allExited(children);
   });
 
   test('an uncaught error ends it with code 1 and a log line', async (t) => {

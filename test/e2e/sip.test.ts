@@ -93,8 +93,8 @@ test('outgoing and incoming calls of an external phone have audio in both direct
   await anna.publish({ tone: peerTone });
 
   const out = await openPhone(t);
-  const sound = far.soundAt(out.port, place.address);
-  const steps = [far.expectInvite, far.answer('200 OK', { sdp: sound }), far.expectAck, far.expectBye];
+  const sdp = far.audioSdp(out.port, place.address);
+  const steps = [far.expectInvite, far.answer('200 OK', { sdp: sdp }), far.expectAck, far.expectBye];
   const callee = await far.Sipp.answer(t, steps, { port: farEndPort, place, timeout: 200 });
   const path = `/sip/calls/${component.id}/call`;
   const { status, body } = await installed.rest(release, 'POST', path, { phoneNumber: '+49123456' });
@@ -117,7 +117,7 @@ test('outgoing and incoming calls of an external phone have audio in both direct
 
   const near = await openPhone(t);
   const calling = [
-    far.invite('room', { sdp: far.soundAt(near.port, place.address) }),
+    far.invite('room', { sdp: far.audioSdp(near.port, place.address) }),
     far.maybe(100),
     far.expectOk,
     far.further('ACK', 1),

@@ -135,11 +135,11 @@ test(`peers of a node killed after its grace period of ${graceSeconds} s have me
   const conversation = await conversationIn(t, 'ended');
   const before = await installed.get('room', 'ended');
   const started = performance.now();
-  const gone = installed.kubectl('delete', 'pod', before.status.node, '--timeout=90s').then(() => performance.now() - started);
+  const deletion = installed.kubectl('delete', 'pod', before.status.node, '--timeout=90s').then(() => performance.now() - started);
   await conversation.anna.waitForNote('draining');
   await conversation.assertUndisturbed(['draining']);
   assert.equal((await installed.get('room', 'ended')).status.incarnation, before.status.incarnation);
-  const lasted = await gone;
+  const lasted = await deletion;
   tell(`node killed by Kubernetes with a live room, grace of ${graceSeconds} s`, lasted);
   assert.ok(lasted >= graceSeconds * 1_000 - 1_000, `the node ended after ${lasted} ms`);
   await conversation.movedFrom(installed, before.status.incarnation);

@@ -40,11 +40,11 @@ async function nodesOf({ api }: NodeProcess): Promise<number> {
 
 /** Result of a node that dials a lost one whose address the attacker has taken. */
 async function takePlace(t: TestContext, erlang: boolean) {
-  const [goal, gone] = [newName(), newName()];
+  const [goal, relayName] = [newName(), newName()];
   const target = await startOne(t, goal);
-  const place = { name: gone, wholeName: `${gone}@localhost`, target: goal, epmdPort: defaultEpmdPort, erlang };
+  const place = { name: relayName, wholeName: `${relayName}@localhost`, target: goal, epmdPort: defaultEpmdPort, erlang };
   const next = await startRelay(t, place);
-  const dialling = await startOne(t, newName(), gone);
+  const dialling = await startOne(t, newName(), relayName);
   return { relayed: await next(), dialling, target };
 }
 
@@ -69,9 +69,9 @@ attack(attacks.halfOpen, async (t) => {
   const port = (await findNode({ host: '127.0.0.1', port: defaultEpmdPort }, name))?.entry.port ?? 0;
   const elapsed = stopwatch();
   const silent = await Promise.all(Array.from({ length: 300 }, () => RawDistPeer.dial(t, port)));
-  const gone = Promise.all(silent.map(({ socket }) => socketClosed(socket)));
+  const relayName = Promise.all(silent.map(({ socket }) => socketClosed(socket)));
   await (await RawDistPeer.dial(t, port)).shakeHands(`${newName()}@localhost`);
-  await gone;
+  await relayName;
   assertPrompt('the disconnect', elapsed(), { promised: 7_000 });
 });
 

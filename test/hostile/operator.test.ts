@@ -42,13 +42,13 @@ attack(attacks.eavesdropper, async (t) => {
   const operator = new NodeClient({ url, signed: true, token });
   const stop = new AbortController();
   const heard = new EventTarget();
-  const gone: string[] = [];
+  const deleted: string[] = [];
   const listening = new NodeEvents({
     nodes: () => [{ url, signed: true }],
     token,
     types: ['RoomDeleted'],
     onEvent: ({ roomId }) => {
-      gone.push(roomId);
+      deleted.push(roomId);
       heard.dispatchEvent(new Event('event'));
     },
     onGap: () => heard.dispatchEvent(new Event('subscribed')),
@@ -69,7 +69,7 @@ attack(attacks.eavesdropper, async (t) => {
   await operator.patchRoom('r', { maxPeers: 3 });
   await operator.deleteRoom('r');
   await reported;
-  assert.deepEqual(gone, ['r']);
+  assert.deepEqual(deleted, ['r']);
   // Recreated by another client: operations on the previous room must not affect it.
   const { api } = node;
   await api.post('/room', { roomId: 'r', maxPeers: 5 });

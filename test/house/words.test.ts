@@ -35,6 +35,8 @@ const inNames: readonly (readonly [words: RegExp, instead: string])[] = [
   [/^look(?:At)?$/, 'check…, scan…'],
   [/^kindName$|[uU]sedKinds?$/, 'typeName, enabledTypes: components and events have a type'],
   [/inForce$/, 'effective'],
+  [/^gone$|Gone$/, 'closed, ended, deleted, removed or lost'],
+  [/^sounds?(?=[A-Z]|$)|(?<!screen)Sounds?(?=[A-Z]|$)/, 'audio'],
   [/^letGo$|^toGo$/, 'remove…, …ToRemove'],
   [/^setStage$|^standsStill$/, 'start…Fixture; waitUntil…'],
 ];

@@ -48,7 +48,7 @@ async function wideObjects(): Promise<string> {
   return kubectl('get', 'clusterroles,clusterrolebindings,priorityclasses', '-l', 'app.kubernetes.io/managed-by=Helm', '-o', 'name');
 }
 
-async function gone(namespace: string): Promise<void> {
+async function untilDeleted(namespace: string): Promise<void> {
   let left: string[] = [];
   const isEmpty = async () => {
     left = await objectsOf(namespace);
@@ -176,7 +176,7 @@ test('uninstall with deleteResources and deleteClaims ends rooms before nodes an
   assert.ok(pids.length >= 3);
   await mustRun(helm, ['upgrade', 'mediarooms', chartFolder, '--wait', '--reuse-values', '--force-conflicts', ...deletesAll]);
   await uninstall('mediarooms', 'default');
-  await gone('default');
+  await untilDeleted('default');
   assert.equal(await wideObjects(), '');
   for (const pid of pids) assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
   // The command of the notes that deletes the CRDs.

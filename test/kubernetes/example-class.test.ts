@@ -118,9 +118,9 @@ test('the stream of the class plays live, and after its end the stream and the r
   // The room ends a moment after the teacher left, on a busy machine seconds later.
   const last = seen.findLastIndex(isRed);
   assertMostly(seen.slice(Math.max(0, last - 96), last + 1), 'the end of the class in the stream');
-  const sound = await samplesOf(stream);
-  const heard = Array.from({ length: Math.floor(sound.length / 24_000) }, (_, half) =>
-    ratioOf(sound.subarray(half * 24_000, (half + 1) * 24_000), tone),
+  const samples = await samplesOf(stream);
+  const heard = Array.from({ length: Math.floor(samples.length / 24_000) }, (_, half) =>
+    ratioOf(samples.subarray(half * 24_000, (half + 1) * 24_000), tone),
   );
   assert.ok(heard.filter((each) => each > 0.7).length >= 4, `share of the teacher's tone in half seconds of the stream: ${heard}`);
 

@@ -166,8 +166,8 @@ describe('A room that ended', () => {
 
 describe('A Room whose nodes do not respond', () => {
   test('reports it within seconds, is kept, and can be deleted in bounded time', async (t) => {
-    const gone = [{ url: 'http://127.0.0.1:9' }];
-    await fixture.addCluster('silent', gone);
+    const silent = [{ url: 'http://127.0.0.1:9' }];
+    await fixture.addCluster('silent', silent);
     const elapsed = stopwatch();
     await fixture.server.apply(room('waiting', ofCluster('silent')));
     // Rooms and MediaClusters arrive by separate watches, so a missing MediaCluster may be reported first.

@@ -18,13 +18,13 @@ const silent = { onDigit: () => {}, onSilent: () => {} };
 
 /** Room side: sends tracks and records call audio. */
 async function openRoom(t: TestContext, options: { silence?: number; ip?: string; allowPrivate?: boolean } = {}) {
-  const sound = await ComponentAudio.open({ ip: '127.0.0.1', ports: undefined, allowPrivate: true, ...options });
-  t.after(() => sound.close());
+  const audio = await ComponentAudio.open({ ip: '127.0.0.1', ports: undefined, allowPrivate: true, ...options });
+  t.after(() => audio.close());
   const socket = createSocket({ type: 'udp4', recvBufferSize: 4 * 1024 * 1024 });
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
   t.after(() => socket.close());
-  sound.connect({ ip: '127.0.0.1', port: socket.address().port });
+  audio.connect({ ip: '127.0.0.1', port: socket.address().port });
   const voices: (RtpPacket & { at: number })[] = [];
   const reports: ReturnType<typeof parseSenderReports> = [];
   socket.on('message', (packet) => {
@@ -38,16 +38,16 @@ async function openRoom(t: TestContext, options: { silence?: number; ip?: string
       'opus',
       voices.filter((packet) => packet.ssrc === ssrc && packet.at >= since).map(({ payload }) => payload),
     );
-  return { sound, heard, voices, reports };
+  return { audio, heard, voices, reports };
 }
 
 /** A browser in the room that sends a tone. */
-async function addTrack(t: TestContext, sound: ComponentAudio, ssrc: number, frequency: number, seconds: number) {
+async function addTrack(t: TestContext, audio: ComponentAudio, ssrc: number, frequency: number, seconds: number) {
   const payloads = await makeVoice('opus', frequency, seconds);
   const sender = await RtpPhone.open(t, 'opus');
   const start = () => {
-    sound.addTrack(ssrc);
-    return sender.speak(payloads, { port: sound.port }, { ssrc });
+    audio.addTrack(ssrc);
+    return sender.speak(payloads, { port: audio.port }, { ssrc });
   };
   return { start };
 }
@@ -62,11 +62,11 @@ function middle(samples: Float32Array): Float32Array {
 for (const codec of callCodecs) {
   test(`${codec}: a call receives the room and the other call without itself, and the room receives both calls`, async (t) => {
     const began = Date.now();
-    const { sound, heard, voices, reports } = await openRoom(t);
+    const { audio, heard, voices, reports } = await openRoom(t);
     const [one, two] = [await RtpPhone.open(t, codec), await RtpPhone.open(t, 'PCMA')];
     const [calls, track] = [
-      await Promise.all([sound.open('one', silent), sound.open('two', silent)]),
-      await addTrack(t, sound, 99, 2000, 3),
+      await Promise.all([audio.open('one', silent), audio.open('two', silent)]),
+      await addTrack(t, audio, 99, 2000, 3),
     ];
     const [first, second] = calls;
     const voice = { one: await makeVoice(codec, 500, 3), two: await makeVoice('PCMA', 1100, 3) };
@@ -78,10 +78,10 @@ for (const codec of callCodecs) {
       return (frequency: number, level = steadyLevelOf) => level(tones, frequency, rate);
     };
 
-    const byOne = heardBy(await one.sound());
+    const byOne = heardBy(await one.samples());
     assert.ok(byOne(1100) > 0.08 && byOne(2000) > 0.08, `other ${byOne(1100)}, room ${byOne(2000)}`);
     assert.ok(byOne(500, levelOf) < 0.005, `its own audio is in the mix: ${byOne(500, levelOf)}`);
-    const byTwo = heardBy(await two.sound());
+    const byTwo = heardBy(await two.samples());
     assert.ok(byTwo(500) > 0.08 && byTwo(2000) > 0.08, `other ${byTwo(500)}, room ${byTwo(2000)}`);
     assert.ok(byTwo(1100, levelOf) < 0.005, `its own audio is in the mix: ${byTwo(1100, levelOf)}`);
 
@@ -109,19 +109,19 @@ for (const codec of callCodecs) {
 }
 
 test('silence is sent without speech, and a loud crowd is not clipped', async (t) => {
-  const { sound } = await openRoom(t);
+  const { audio } = await openRoom(t);
   const phone = await RtpPhone.open(t, 'PCMU');
-  const call = await sound.open('one', silent);
+  const call = await audio.open('one', silent);
   call.applyNegotiation(phone.agreed());
   await eventually('audio arrives', () => phone.heard.length >= 20);
-  const quiet = await phone.sound();
+  const quiet = await phone.samples();
   assert.ok(quiet.length > 12_000 && quiet.every((sample) => Math.abs(sample) < 0.001));
   const since = performance.now();
   const tracks = await Promise.all(
-    [700, 900, 1300, 1700, 2100, 2600].map((frequency, index) => addTrack(t, sound, 200 + index, frequency, 2)),
+    [700, 900, 1300, 1700, 2100, 2600].map((frequency, index) => addTrack(t, audio, 200 + index, frequency, 2)),
   );
   await Promise.all(tracks.map((track) => track.start()));
-  const crowd = middle(await phone.sound(since + 200));
+  const crowd = middle(await phone.samples(since + 200));
   assert.ok(crowd.every((sample) => Math.abs(sample) < 0.99));
   const levels = [700, 900, 1300, 1700, 2100, 2600].map((frequency) => steadyLevelOf(crowd, frequency, rate));
   assert.ok(Math.min(...levels) > 0.05 && Math.max(...levels) < 2 * Math.min(...levels), levels.join());
@@ -130,9 +130,9 @@ test('silence is sent without speech, and a loud crowd is not clipped', async (t
 });
 
 test('lost packets cause no clicks, and no packet is played twice', async (t) => {
-  const { sound, heard } = await openRoom(t);
+  const { audio, heard } = await openRoom(t);
   const phone = await RtpPhone.open(t, 'PCMA');
-  const call = await sound.open('one', silent);
+  const call = await audio.open('one', silent);
   call.applyNegotiation(phone.agreed());
   await phone.speak(await makeVoice('PCMA', 400, 4), call, { lose: (index) => index % 20 === 10 });
   const voice = middle(await heard(call.ssrc));
@@ -141,26 +141,26 @@ test('lost packets cause no clicks, and no packet is played twice', async (t) =>
 });
 
 test('audio flows in both directions over IPv6', async (t) => {
-  const { sound, heard } = await openRoom(t, { ip: '::1' });
+  const { audio, heard } = await openRoom(t, { ip: '::1' });
   const phone = await RtpPhone.open(t, 'PCMA', '::1');
-  const call = await sound.open('six', silent);
-  const track = await addTrack(t, sound, 99, 2000, 2);
+  const call = await audio.open('six', silent);
+  const track = await addTrack(t, audio, 99, 2000, 2);
   const voice = await makeVoice('PCMA', 500, 2);
   call.applyNegotiation(phone.agreed({ remote: { ip: '::1', port: phone.port } }));
   await Promise.all([phone.speak(voice, { ip: '::1', port: call.port }), track.start()]);
-  assert.ok(steadyLevelOf(middle(await phone.sound()), 2000, rate) > 0.15);
+  assert.ok(steadyLevelOf(middle(await phone.samples()), 2000, rate) > 0.15);
   assert.ok(steadyLevelOf(middle(await heard(call.ssrc)), 500, rate) > 0.15);
 });
 
 test('digits are sent in both directions between audio', async (t) => {
   const digits: string[] = [];
-  const { sound } = await openRoom(t);
+  const { audio } = await openRoom(t);
   const phone = await RtpPhone.open(t, 'PCMA');
-  const call = await sound.open('one', {
+  const call = await audio.open('one', {
     onDigit: (digit, duration) => digits.push(`${digit} ${Math.round(duration)}`),
     onSilent: () => {},
   });
-  const other = await sound.open('two', silent);
+  const other = await audio.open('two', silent);
   call.applyNegotiation(phone.agreed());
   await call.sendDigits('19#', { duration: 100, gap: 60 });
   const ends = () => phone.heard.filter(({ payload, payloadType }) => payloadType === digitType && (payload[1] ?? 0) & 0x80).length;
@@ -177,7 +177,7 @@ test('digits are sent in both directions between audio', async (t) => {
   // Another call parses the recorded packets.
   const mirror = await RtpPhone.open(t, 'PCMA');
   other.applyNegotiation(mirror.agreed());
-  const reader = await sound.open('three', {
+  const reader = await audio.open('three', {
     onDigit: (digit, duration) => digits.push(`${digit} ${Math.round(duration)}`),
     onSilent: () => {},
   });
@@ -196,9 +196,9 @@ test('digits are sent in both directions between audio', async (t) => {
 });
 
 test('on hold nothing is sent or received, and both resume afterwards', async (t) => {
-  const { sound, heard } = await openRoom(t);
+  const { audio, heard } = await openRoom(t);
   const phone = await RtpPhone.open(t, 'PCMU');
-  const call = await sound.open('one', silent);
+  const call = await audio.open('one', silent);
   call.applyNegotiation(phone.agreed());
   const voice = await makeVoice('PCMU', 600, 1);
   await phone.speak(voice, call);
@@ -220,40 +220,40 @@ test('on hold nothing is sent or received, and both resume afterwards', async (t
 });
 
 test('silence of the remote party is reported once, and never on hold', async (t) => {
-  const { sound } = await openRoom(t, { silence: 300 });
+  const { audio } = await openRoom(t, { silence: 300 });
   const phone = await RtpPhone.open(t, 'PCMA');
   const silences: string[] = [];
-  const gone = await sound.open('gone', { onDigit: () => {}, onSilent: () => silences.push('gone') });
-  const held = await sound.open('held', { onDigit: () => {}, onSilent: () => silences.push('held') });
-  gone.applyNegotiation(phone.agreed());
+  const silentCall = await audio.open('silent', { onDigit: () => {}, onSilent: () => silences.push('silent') });
+  const held = await audio.open('held', { onDigit: () => {}, onSilent: () => silences.push('held') });
+  silentCall.applyNegotiation(phone.agreed());
   held.applyNegotiation(phone.agreed({ direction: 'sendonly' }));
   await eventually('silence is reported', () => silences.length > 0);
   await sleep(900);
-  assert.deepEqual(silences, ['gone']);
+  assert.deepEqual(silences, ['silent']);
 });
 
 test('calls use ports of the range, and free them at their end', async (t) => {
   const min = await freePort();
   const ports = { min, max: min + 3 };
-  const sound = await ComponentAudio.open({ ip: '127.0.0.1', ports, allowPrivate: true });
-  t.after(() => sound.close());
-  const calls = await Promise.all([1, 2, 3, 4].map((id) => sound.open(String(id), silent)));
+  const audio = await ComponentAudio.open({ ip: '127.0.0.1', ports, allowPrivate: true });
+  t.after(() => audio.close());
+  const calls = await Promise.all([1, 2, 3, 4].map((id) => audio.open(String(id), silent)));
   assert.deepEqual(calls.map(({ port }) => port).sort(), [min, min + 1, min + 2, min + 3]);
-  await assert.rejects(sound.open('5', silent), /No RTP port/);
+  await assert.rejects(audio.open('5', silent), /No RTP port/);
   const freed = calls[2]?.port;
   await calls[2]?.close();
-  assert.equal((await sound.open('6', silent)).port, freed);
-  await sound.close();
-  await assert.rejects(sound.open('7', silent), /ended/);
+  assert.equal((await audio.open('6', silent)).port, freed);
+  await audio.close();
+  await assert.rejects(audio.open('7', silent), /ended/);
 });
 
 test('SRTP interoperates with ffmpeg in both directions', async (t) => {
-  const { sound, heard } = await openRoom(t);
-  const track = await addTrack(t, sound, 99, 1500, 3);
+  const { audio, heard } = await openRoom(t);
+  const track = await addTrack(t, audio, 99, 1500, 3);
   for (const suite of ['AES_CM_128_HMAC_SHA1_80', 'AES_CM_128_HMAC_SHA1_32'] as const) {
     const keys = { suite, local: randomBytes(30).toString('base64'), remote: randomBytes(30).toString('base64') };
     const phone = await RtpPhone.open(t, 'PCMA');
-    const call = await sound.open('one', silent);
+    const call = await audio.open('one', silent);
     call.applyNegotiation(phone.agreed({ keys }));
     const reader = await decodeSrtp(t, { suite, key: keys.local });
     phone.socket.on('message', (packet) => phone.socket.send(packet, reader.port, '127.0.0.1'));
@@ -269,6 +269,6 @@ test('SRTP interoperates with ffmpeg in both directions', async (t) => {
     await attacker.speak(await makeVoice('PCMA', 900, 0.5), call);
     assert.equal(attacker.heard.length, 0);
     await call.close();
-    sound.removeTrack(99);
+    audio.removeTrack(99);
   }
 });

@@ -35,10 +35,10 @@ test('AV1 is decoded, names are drawn, an audio-only peer is shown by name, and 
   const shown = composer.parts().length * 500 - 600;
   // It is shown for three seconds more; a blocked composer reports its parts late.
   await composer.after(12);
-  const gone = composer.parts().length * 500 - 200;
+  const removedAt = composer.parts().length * 500 - 200;
   const path = await composer.close();
   const [frames, times] = [await framesAt(path), await packetTimes(path, 'v')];
-  const [during, after] = [shown, gone].map((mark) => frames[times.findLastIndex(({ time }) => time <= mark)]);
+  const [during, after] = [shown, removedAt].map((mark) => frames[times.findLastIndex(({ time }) => time <= mark)]);
   assertColor(during?.at(0.25, 0.5), [30, 30, 200]);
   assertColor(after?.at(0.25, 0.5), empty);
   for (const frameProbe of [during, after]) {

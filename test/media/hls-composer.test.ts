@@ -75,8 +75,8 @@ test('VP8, VP9 and H.264 of three peers appear in their cells with their tones, 
   assertColor(without?.at(0.25, 0.5), colours.green);
   assertColor(without?.at(0.75, 0.5), colours.blue);
 
-  const sound = await samplesOf(path);
-  const heard = (end: number) => sound.subarray((end - 500) * 48, end * 48);
+  const samples = await samplesOf(path);
+  const heard = (end: number) => samples.subarray((end - 500) * 48, end * 48);
   const [alone = 0, both = 0] = marks;
   assert.ok(steadyShare(heard(alone), 440) > 0.97, `only the low tone: ${steadyShare(heard(alone), 440)}`);
   const [lows, highs] = [steadyShare(heard(both), 440), steadyShare(heard(both), 1000)];
@@ -95,7 +95,7 @@ test('VP8, VP9 and H.264 of three peers appear in their cells with their tones, 
   }
   for (const [index, { time }] of (await packetTimes(path, 'a')).entries()) assertNear(time, index * (1024 / 48), 0.1, `audio ${index}`);
   // Audio that remains in the encoder does not fill a part.
-  assertNear(sound.length / 48, end, 110, 'as much audio as video');
+  assertNear(samples.length / 48, end, 110, 'as much audio as video');
   for (const [index, part] of composer.parts().entries()) {
     assert.equal(part.segment, Math.floor(index / 4));
     assert.equal(part.independent, index % 2 === 0);

@@ -43,7 +43,7 @@ async function engineThatLost(t: TestContext, roomIds: string[], basePort?: numb
 
 test('a room whose worker died twice gets a worker of its own, and its next crash affects no other room', async (t) => {
   const mediaWorkerPool = await engineThatLost(t, ['bad', 'unlucky']);
-  const sound = openRoom(mediaWorkerPool, { roomId: 'sound' });
+  const healthy = openRoom(mediaWorkerPool, { roomId: 'sound' });
   const [bad, unlucky] = [await openAgain(mediaWorkerPool, 'bad'), await openAgain(mediaWorkerPool, 'unlucky')];
   assert.deepEqual(roomsOf(mediaWorkerPool), [1, 1, 1]);
   const ports = mediaWorkerPool.workers().map(({ port }) => port);
@@ -51,7 +51,7 @@ test('a room whose worker died twice gets a worker of its own, and its next cras
   await openPeer(bad, 'p');
   await killWorker(mediaWorkerPool, 1);
   assert.deepEqual(bad.heard.crashes, ['media worker died']);
-  assert.deepEqual([...sound.heard.crashes, ...unlucky.heard.crashes], []);
+  assert.deepEqual([...healthy.heard.crashes, ...unlucky.heard.crashes], []);
   // New rooms also avoid its worker, even if it has the least load.
   openRoom(mediaWorkerPool, { roomId: 'new' });
   assert.deepEqual(roomsOf(mediaWorkerPool), [2, 0, 1]);
@@ -69,10 +69,10 @@ test('with given ports, a suspect gets the only worker while it is empty, and is
   const mediaWorkerPool = await engineThatLost(t, ['bad'], await freePort());
   const bad = openRoom(mediaWorkerPool, { roomId: 'bad' });
   bad.close();
-  const sound = openRoom(mediaWorkerPool, { roomId: 'sound' });
+  const healthy = openRoom(mediaWorkerPool, { roomId: 'sound' });
   assert.throws(() => openRoom(mediaWorkerPool, { roomId: 'bad' }), isRefusal);
   assert.equal(mediaWorkerPool.workers().length, 1);
-  sound.close();
+  healthy.close();
   openRoom(mediaWorkerPool, { roomId: 'bad' });
 });
 

@@ -47,16 +47,16 @@ export async function watch(path: string, duration: number) {
   assert.deepEqual([video?.codec_name, audio?.codec_name, audio?.sample_rate, audio?.channels], ['h264', 'aac', '48000', 2]);
   const bytes = await readFile(path);
   assert.ok(bytes.indexOf('moov') < bytes.indexOf('mdat'), 'the index is at the start of the file');
-  const [frames, times, sound] = await Promise.all([framesAt(path), packetTimes(path, 'v'), samplesOf(path)]);
+  const [frames, times, samples] = await Promise.all([framesAt(path), packetTimes(path, 'v'), samplesOf(path)]);
   assert.equal(frames.length, times.length);
   for (const [index, { time }] of times.entries()) assertNear(time, (index * 1000) / 24, 0.1, `frame ${index}`);
   const blocks = await packetTimes(path, 'a');
   const [first] = blocks;
   for (const [index, { time }] of blocks.entries()) assertNear(time, (first?.time ?? 0) + index * (1024 / 48), 0.1, `audio ${index}`);
   assertNear((times.length * 1000) / 24, duration, 1, 'the video');
-  assertNear(sound.length / 48, duration, 50, 'the audio');
+  assertNear(samples.length / 48, duration, 50, 'the audio');
   const at = (time: number) => frames[Math.floor((time * 24) / 1000)];
-  return { at, times, frames, heard: (from: number, to: number) => sound.subarray(from * 48, to * 48) };
+  return { at, times, frames, heard: (from: number, to: number) => samples.subarray(from * 48, to * 48) };
 }
 
 export async function renderState(api: ApiClient, id: string): Promise<RenderView> {

@@ -193,8 +193,8 @@ test('a request to a server that accepts connections but never responds times ou
   const store = new S3Store({ bucket: 'bkt', accessKeyId: 'a', secretAccessKey: 's', endpoint: `http://127.0.0.1:${port}` });
   t.after(() => store.close());
   await assert.rejects(store.head('x', new AbortController().signal, 200), { fault: 'failed', message: 'S3 did not respond in time' });
-  const gone = AbortSignal.timeout(100);
-  await assert.rejects(store.head('x', gone, 60_000), { name: 'TimeoutError' });
+  const aborted = AbortSignal.timeout(100);
+  await assert.rejects(store.head('x', aborted, 60_000), { name: 'TimeoutError' });
 });
 
 test('a temporary failure is no problem of the component', async (t) => {

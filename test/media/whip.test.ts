@@ -184,19 +184,19 @@ test('requests that RFC 9725 does not allow are rejected with one message, and c
   const access = (init: AccessTokenInit) => signAccessToken({ room: 'r', ...init });
   const { id, token } = await addPeer(api);
   const listener = await addPeer(api, { options: { permissions: { publish: ['audio'] } } });
-  const { token: gone, id: goneId } = await addPeer(api);
-  await api.delete(`/room/r/peer/${goneId}`);
+  const { token: removedToken, id: removedId } = await addPeer(api);
+  await api.delete(`/room/r/peer/${removedId}`);
   const vp8 = obs.replace('H264/90000', 'VP8/90000').replace(/a=fmtp:96.*\r\n/, '');
   const cases: [name: string, path: string, sent: Sent, status: number, code: string][] = [
     ['no token', '/whip/r', offer(vp8), 401, 'missing_token'],
     ['a forged token', '/whip/r', { ...offer(vp8), token: `${token}x` }, 401, 'invalid_token'],
     ['an API token', '/whip/r', { ...offer(vp8), token: node.token }, 401, 'invalid_token'],
     ['a token of another room', '/whip/other', { ...offer(vp8), token }, 403, 'forbidden'],
-    ['a removed peer', '/whip/r', { ...offer(vp8), token: gone }, 404, 'peer_not_found'],
+    ['a removed peer', '/whip/r', { ...offer(vp8), token: removedToken }, 404, 'peer_not_found'],
     ['a peer that may not publish video', '/whip/r', { ...offer(vp8), token: listener.token }, 403, 'forbidden'],
     ['an unknown access key', '/whip/r', { ...offer(vp8), token: await access({ keyId: 'other' }) }, 401, 'invalid_token'],
     ['an expired access token', '/whip/r', { ...offer(vp8), token: await access({ now: 0 }) }, 401, 'invalid_token'],
-    ['a revoked access token', '/whip/r', { ...offer(vp8), token: await access({ identity: goneId }) }, 401, 'invalid_token'],
+    ['a revoked access token', '/whip/r', { ...offer(vp8), token: await access({ identity: removedId }) }, 401, 'invalid_token'],
     ['an access token of another room', '/whip/other', { ...offer(vp8), token: await access({}) }, 403, 'forbidden'],
     [
       'an access token without canPublish',

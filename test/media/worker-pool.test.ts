@@ -179,10 +179,10 @@ test('rooms are placed on the worker with the fewest forwarded tracks, then on t
 
 test('a killed worker crashes only its rooms, restarts on its port, and accepts rooms again', async (t) => {
   const mediaWorkerPool = await engineFor(t, { basePort: await freePort(), workers: 2 });
-  const [doomed, sound] = [openRoom(mediaWorkerPool), openRoom(mediaWorkerPool)];
+  const [doomed, healthy] = [openRoom(mediaWorkerPool), openRoom(mediaWorkerPool)];
   const [victim, survivor] = mediaWorkerPool.workers();
   const peer = await openPeer(doomed, 'p');
-  const other = await openPeer(sound, 'p');
+  const other = await openPeer(healthy, 'p');
   await peer.media.publish({ transportId: peer.send, trackId: 't', kind: 'audio', rtpParameters: opusParameters('0'), paused: false });
   process.kill(victim?.pid ?? 0, 'SIGKILL');
   const pending = peer.media.publish({
@@ -203,7 +203,7 @@ test('a killed worker crashes only its rooms, restarts on its port, and accepts 
   assert.notEqual(back?.pid, victim?.pid);
   assert.deepEqual(same, survivor);
   assert.deepEqual(doomed.heard.crashes, ['media worker died']);
-  assert.deepEqual(sound.heard.crashes, []);
+  assert.deepEqual(healthy.heard.crashes, []);
   assert.ok(await other.media.restartIce(other.send));
   await assert.rejects(peer.media.createTransport('send', { sctp: false }), unavailable);
   await assert.rejects(doomed.rtpCapabilities(), unavailable);

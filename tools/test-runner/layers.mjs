@@ -64,7 +64,7 @@ export const layers = [
     goPrograms: ['go-client', 'whip', 'whep'],
     // Media runs in real time: each file waits most of the time.
     cores: 0.26,
-    heavy: { 'call-sound': 0.6, hls: 1, 'hls-composer': 1, leaks: 1 },
+    heavy: { 'call-audio': 0.6, hls: 1, 'hls-composer': 1, leaks: 1 },
     light: { node: 0.15, prometheus: 0.15, 's3-recording': 0.2, 'sip-signalling': 0.1, 'worker-pool': 0.15 },
     first: ['churn', 'sip-signalling', 's3-recording', 'sip-component'],
     testTimeout: 90_000,

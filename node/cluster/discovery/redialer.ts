@@ -6,7 +6,7 @@ import type { DialPool } from './dial-pool.ts';
 const first = 500;
 const maxBackoffMs = 30_000;
 /** Connections that were shorter than this, in milliseconds, count as failures: two nodes that disconnect each other must not loop. */
-const soundLifetime = 5_000;
+const stableLifetime = 5_000;
 
 /**
  * Delay in milliseconds after a number of consecutive failures: 500, doubling, minus up to half of it at random, so that nodes that lost
@@ -85,7 +85,7 @@ export class Redialer {
     if (!wanted || this.#connected(name)) return;
     const lived = this.#options.now() - wanted.connectedAt;
     wanted.connectedAt = Number.NEGATIVE_INFINITY;
-    if (lived < soundLifetime) {
+    if (lived < stableLifetime) {
       if (!wanted.dialling) this.#failed(name, wanted);
       return;
     }

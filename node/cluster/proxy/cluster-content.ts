@@ -116,8 +116,8 @@ export class ClusterContent implements ContentService, RecordingList {
     const { results, incomplete } = this.#sorted(others, 'could not describe recordings of remote node');
     const here = [...own.recordings, ...results.flat()];
     const known = new Set(here.map(({ id }) => id));
-    const gone = stored.ids.filter((id) => !known.has(id));
-    const archived = gone.length === 0 || !archive ? [] : await archive.describe(latestRecordingIds(gone, maxRecordingDetails));
+    const deleted = stored.ids.filter((id) => !known.has(id));
+    const archived = deleted.length === 0 || !archive ? [] : await archive.describe(latestRecordingIds(deleted, maxRecordingDetails));
     return { recordings: latestRecordings([...archived, ...here]), incomplete: [...stored.incomplete, ...incomplete].sort() };
   }
 

@@ -45,7 +45,7 @@ export class SocketPipe {
     });
     // Always followed by `close`.
     owner.on('error', (error) => this.#log.info({ err: error }, 'proxied websocket closed with error'));
-    const ownerGone = new Promise<void>((resolve) => {
+    const ownerClosed = new Promise<void>((resolve) => {
       owner.on('close', (code, reason) => {
         this.#ownerClosed(code, reason.toString());
         resolve();
@@ -57,8 +57,8 @@ export class SocketPipe {
       pong: () => this.#answerPing(),
     });
     // Also if this node closed the websocket of the client.
-    void client.gone.then(() => this.#closeOwner(closeCodes.goingAway.code, closeCodes.goingAway.reason));
-    this.ended = Promise.all([ownerGone, client.gone]).then(() => {
+    void client.closed.then(() => this.#closeOwner(closeCodes.goingAway.code, closeCodes.goingAway.reason));
+    this.ended = Promise.all([ownerClosed, client.closed]).then(() => {
       for (const timer of this.#timers) clearInterval(timer);
     });
   }

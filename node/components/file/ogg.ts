@@ -52,10 +52,10 @@ export class OggOpusReader {
       const size = pageSize(this.#rest);
       if (size === undefined || size > this.#rest.length) return packets;
       const page = this.#rest.subarray(0, size);
-      const sound = page[4] === 0 && pageChecksum(page) === page.readUInt32LE(22);
+      const intact = page[4] === 0 && pageChecksum(page) === page.readUInt32LE(22);
       // An invalid page may contain the start of a valid one.
-      this.#rest = this.#rest.subarray(sound ? size : capture.length);
-      if (sound) this.#readPage(page, packets);
+      this.#rest = this.#rest.subarray(intact ? size : capture.length);
+      if (intact) this.#readPage(page, packets);
       else this.#countDamaged();
     }
   }

@@ -7,7 +7,7 @@ export const playoutDelay = 350;
  * Milliseconds to wait for a missing packet. Video is retransmitted; audio packets are only reordered, because lost ones are not sent
  * again.
  */
-export const jitterBufferDelay = { frame: 200, sound: 100 } as const;
+export const jitterBufferDelay = { frame: 200, audio: 100 } as const;
 /** Maximum extra milliseconds for a late source. */
 const maxExtra = 1500;
 /** Maximum extra milliseconds for its video, so that retransmissions can arrive. Later frames are shown when they arrive. */

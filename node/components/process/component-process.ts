@@ -68,7 +68,7 @@ export class ComponentProcess<Command extends object, Report> {
   readonly #options: ComponentProcessOptions<Report>;
   readonly #child: ChildProcess;
   readonly #messageSchema: z.ZodType<{ alive: true } | { report: Report }>;
-  readonly #gone: Promise<unknown>;
+  readonly #ended: Promise<unknown>;
   readonly #marks = new MarksReader();
   readonly #growth = new TrackGrowth();
   readonly #oomKills = oomKills();
@@ -93,7 +93,7 @@ export class ComponentProcess<Command extends object, Report> {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc', this.#marks.file],
     });
     if (this.#child.pid !== undefined) this.#begun(this.#child.pid);
-    this.#gone = new Promise<void>((resolve) => {
+    this.#ended = new Promise<void>((resolve) => {
       this.#child.once('exit', (code, signal) => {
         this.#silence?.stop();
         this.#unwatch?.();
@@ -137,7 +137,7 @@ export class ComponentProcess<Command extends object, Report> {
   async end(deadline: number): Promise<void> {
     if (this.#child.connected) this.#child.disconnect();
     const killer = new Timer(deadline, () => this.#kill('The process did not exit in time'));
-    await this.#gone;
+    await this.#ended;
     killer.stop();
   }
 

@@ -56,24 +56,24 @@ export class OutputFile {
   }
 
   /** Encodes a block of audio that begins with this sample. @returns packets to write */
-  encodeSound({ left, right }: { left: Float32Array; right: Float32Array }, sample: number): EncodedPacket[] {
+  encodeAudio({ left, right }: { left: Float32Array; right: Float32Array }, sample: number): EncodedPacket[] {
     return this.#audio.encode(left, right, sample);
   }
 
   /** Not reentrant. @throws Error if the disk write fails */
-  async write({ videoPackets, sound }: { videoPackets: readonly EncodedPacket[]; sound: readonly EncodedPacket[] }): Promise<void> {
+  async write({ videoPackets, audioPackets }: { videoPackets: readonly EncodedPacket[]; audioPackets: readonly EncodedPacket[] }): Promise<void> {
     for (const { data, key, timestamp } of videoPackets) {
       const [from, to] = [this.#ticks(timestamp), this.#ticks(timestamp + 1)];
       await this.#file.write({ track: 'video', data, key, timestamp: from, duration: to - from });
     }
-    for (const { data, key, timestamp } of sound) {
+    for (const { data, key, timestamp } of audioPackets) {
       await this.#file.write({ track: 'audio', data, key, timestamp, duration: aacSamples });
     }
   }
 
   /** Flushes the encoders and completes the file. */
   async finish(): Promise<void> {
-    await this.write({ videoPackets: await this.#video.flush(), sound: this.#audio.flush() });
+    await this.write({ videoPackets: await this.#video.flush(), audioPackets: this.#audio.flush() });
     await this.#file.finish();
   }
 

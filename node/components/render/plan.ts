@@ -25,7 +25,7 @@ export const maxLength = 7 * 24 * 3_600_000;
 /** Maximum clock drift of a device; a larger difference is not drift. */
 const maxDrift = 500e-6;
 /** Milliseconds of an audio frame. */
-const soundFrame = 20;
+const audioFrame = 20;
 
 export function renderPlan(report: Report): RenderPlan {
   const clips: Clip[] = [];
@@ -59,7 +59,7 @@ function clipOf(track: ReportTrack): Clip | string {
  */
 function rateOf({ type, startTime, endTime, duration, frames }: ReportTrack): number {
   if (startTime === undefined || endTime === undefined || duration === undefined || frames === undefined || frames < 2) return 1;
-  const lastFrame = type === 'audio' ? duration - soundFrame : (duration * (frames - 1)) / frames;
+  const lastFrame = type === 'audio' ? duration - audioFrame : (duration * (frames - 1)) / frames;
   const rate = (Date.parse(endTime) - Date.parse(startTime)) / lastFrame;
   return Math.abs(rate - 1) <= maxDrift ? rate : 1;
 }

@@ -76,8 +76,8 @@ export class RenderJob {
       const time = number * this.#interval;
       const changed = await this.#playUntil(time);
       const over = this.#playing.size === 0 && this.#waiting.length === 0;
-      const sound = over ? [] : await this.#soundUntil(time + this.#interval, time);
-      await this.#output.write({ videoPackets: await videoPackets, sound });
+      const audioPackets = over ? [] : await this.#audioUntil(time + this.#interval, time);
+      await this.#output.write({ videoPackets: await videoPackets, audioPackets });
       if (over) break;
       this.#arrange(time);
       await this.#videoCompositor.update((key) => changed.has(key));
@@ -127,14 +127,14 @@ export class RenderJob {
   }
 
   /** `now`: milliseconds of the frame that is composed. */
-  async #soundUntil(time: number, now: number): Promise<EncodedPacket[]> {
+  async #audioUntil(time: number, now: number): Promise<EncodedPacket[]> {
     const encoded: EncodedPacket[] = [];
     while (this.#mix.made < time * samplesPerMillisecond) {
       const at = this.#mix.made;
       const clips = [...this.#playing].filter((each) => each.kind === 'audio');
       await Promise.all(clips.map((each) => each.decodeUntil(this.#mix.reads + aacSamples)));
       const block = this.#mix.next(clips, ({ clip }, loudness) => this.#speakers.hear(clip.source, loudness, now));
-      encoded.push(...this.#output.encodeSound(block, at));
+      encoded.push(...this.#output.encodeAudio(block, at));
     }
     return encoded;
   }

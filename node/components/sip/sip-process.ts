@@ -54,18 +54,18 @@ export async function runUserAgent(): Promise<void> {
     import('./audio/component-audio.ts'),
   ]);
   let agent: SipUserAgent | undefined;
-  let sound: ComponentAudio | undefined;
+  let audio: ComponentAudio | undefined;
   const start = async (settings: UserAgentSettings) => {
     const { announcedIp, rtpPorts: ports, roomPort, allowPrivate } = settings;
     const room = roomPort === undefined ? {} : { roomPort };
-    sound = await ComponentAudio.open({ mark: markTrack, ip: listenIp(announcedIp), ports, allowPrivate, ...room });
-    send({ type: 'listening', port: sound.port });
-    agent = new SipUserAgent({ settings, audio: sound, report: send, onFault: tellFault });
+    audio = await ComponentAudio.open({ mark: markTrack, ip: listenIp(announcedIp), ports, allowPrivate, ...room });
+    send({ type: 'listening', port: audio.port });
+    agent = new SipUserAgent({ settings, audio, report: send, onFault: tellFault });
     agent.start();
   };
   const addTrack = (ssrc: number) => {
     try {
-      sound?.addTrack(ssrc);
+      audio?.addTrack(ssrc);
       send({ type: 'added', entry: ssrc });
     } catch (error) {
       // Only this track is not heard.
@@ -87,14 +87,14 @@ export async function runUserAgent(): Promise<void> {
   };
   const close = async () => {
     await agent?.close();
-    await sound?.close();
+    await audio?.close();
     send({ type: 'closed' });
   };
   const { send } = connectToParent<typeof commandSchema, SipReport>(commandSchema, (command) => {
     if (command.type === 'start') start(command.settings).catch(exitWith);
-    else if (command.type === 'connect') sound?.connect({ ip: command.ip, port: command.port });
+    else if (command.type === 'connect') audio?.connect({ ip: command.ip, port: command.port });
     else if (command.type === 'add') addTrack(command.entry);
-    else if (command.type === 'remove') sound?.removeTrack(command.entry);
+    else if (command.type === 'remove') audio?.removeTrack(command.entry);
     else if (command.type === 'admit') agent?.admit(command.callId, command.admitted);
     else if (command.type === 'close') void close();
     else void answer(command);

@@ -21,7 +21,7 @@ export type SipRunnerOptions = {
   settings: () => Omit<UserAgentSettings, 'orphanedDialogs' | 'instanceId' | 'roomPort'>;
   admission: Admission;
   /** All calls have ended; called once. */
-  onGone: () => void;
+  onClosed: () => void;
 };
 
 /** Cores of a user agent in a room with ten audio tracks, and of each call (`npm run bench sip-audio`). */
@@ -83,7 +83,7 @@ export class SipRunner implements ComponentRunner {
 
   close(): Promise<void> {
     if (!this.#closed) {
-      this.#closed = this.#kept.close().then(this.#options.onGone);
+      this.#closed = this.#kept.close().then(this.#options.onClosed);
       // Reported before the end of the component.
       this.#endAll({ reason: 'hung_up' });
       this.#share?.();

@@ -38,7 +38,7 @@ export class SipUserAgents {
 
   open(setup: Pick<SipRunnerOptions, 'host' | 'settings'>): SipRunner {
     const { admission } = this.#options;
-    const runner = new SipRunner({ ...setup, admission, onGone: () => this.#open.delete(runner) });
+    const runner = new SipRunner({ ...setup, admission, onClosed: () => this.#open.delete(runner) });
     this.#open.add(runner);
     return runner;
   }

@@ -41,7 +41,7 @@ type Queue = {
   timer: Timer | undefined;
   /** Why the last attempt of the first delivery failed. */
   problem: string | undefined;
-  gone: Set<string>;
+  unwanted: Set<string>;
 };
 type Receiver = {
   url: string;
@@ -80,7 +80,7 @@ export class Dispatcher {
   add(delivery: Delivery): void {
     if (this.#closed) return;
     const queue = this.#queueOf(delivery);
-    if (queue.gone.has(delivery.incarnation)) {
+    if (queue.unwanted.has(delivery.incarnation)) {
       this.#options.settled(delivery, { delivered: false, deadReason: 'the receiver responded with 410' });
       return;
     }
@@ -100,7 +100,7 @@ export class Dispatcher {
     for (const receiver of this.#receivers.values()) {
       const queue = receiver.queues.get(roomId);
       if (!queue) continue;
-      queue.gone.delete(incarnation);
+      queue.unwanted.delete(incarnation);
       this.#forgetIfDone(queue);
     }
   }
@@ -110,10 +110,10 @@ export class Dispatcher {
       let pending = 0;
       let rooms = 0;
       let problem: string | undefined;
-      for (const { entries, gone, problem: own } of queues.values()) {
+      for (const { entries, unwanted, problem: own } of queues.values()) {
         pending += entries.size;
         if (entries.size > 0) rooms += 1;
-        problem ??= own ?? (gone.size > 0 ? 'the receiver responded with 410: it gets no more events of that room' : undefined);
+        problem ??= own ?? (unwanted.size > 0 ? 'the receiver responded with 410: it gets no more events of that room' : undefined);
       }
       return { url, pending, rooms, failing, ...(problem !== undefined && { problem }) };
     });
@@ -157,7 +157,7 @@ export class Dispatcher {
       busy: false,
       timer: undefined,
       problem: undefined,
-      gone: new Set(),
+      unwanted: new Set(),
     };
     receiver.queues.set(roomId, queue);
     return queue;
@@ -245,7 +245,7 @@ export class Dispatcher {
   }
 
   #stopFor(queue: Queue, incarnation: string): void {
-    if (this.#options.lives(incarnation)) queue.gone.add(incarnation);
+    if (this.#options.lives(incarnation)) queue.unwanted.add(incarnation);
     for (const delivery of [...queue.entries.values()]) {
       if (delivery.incarnation !== incarnation) continue;
       queue.entries.delete(delivery.n);
@@ -271,7 +271,7 @@ export class Dispatcher {
   }
 
   #forgetIfDone(queue: Queue): void {
-    if (queue.busy || queue.entries.size > 0 || queue.gone.size > 0) return;
+    if (queue.busy || queue.entries.size > 0 || queue.unwanted.size > 0) return;
     queue.timer?.stop();
     queue.timer = undefined;
     queue.receiver.queues.delete(queue.roomId);

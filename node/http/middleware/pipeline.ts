@@ -45,7 +45,7 @@ export type PipelineOptions = {
 };
 
 /** Created once: without a reason, each request would create an error with a stack at its end. */
-const clientGone = new DOMException('The client has disconnected', 'AbortError');
+const clientDisconnected = new DOMException('The client has disconnected', 'AbortError');
 
 /** Express handler of one route. Never rejects. */
 export function runRoute(
@@ -173,8 +173,8 @@ function acceptsGzip(header: string | string[] | undefined): boolean {
 }
 
 function transferOf(request: Request, response: TracedResponse): ReturnType<RequestContext['transfer']> {
-  const gone = new AbortController();
-  response.once('close', () => gone.abort(clientGone));
+  const disconnected = new AbortController();
+  response.once('close', () => disconnected.abort(clientDisconnected));
   const { range, 'if-range': ifRange } = request.headers;
   const { forwarded, client } = response.locals.trace;
   return {
@@ -183,7 +183,7 @@ function transferOf(request: Request, response: TracedResponse): ReturnType<Requ
     ifRange: typeof ifRange === 'string' ? ifRange : undefined,
     client: forwarded?.client ?? client,
     forwarded: forwarded !== undefined,
-    signal: gone.signal,
+    signal: disconnected.signal,
   };
 }
 

@@ -1,4 +1,4 @@
-// Tracks of a room over its legs: each is at the leg of its publisher, and piped to another leg while somebody receives it there.
+// Tracks of a room over its legs: each is at the leg of its publisher, and piped to another leg while it has a receiver there.
 import type { DataProducer, Producer } from 'mediasoup/types';
 import { Timer } from '../../common/timer.ts';
 import type { Leg } from './leg.ts';
@@ -12,13 +12,13 @@ type Home<Made extends Source> = { made: Made; leg: Leg };
 /** The events of both kinds of tracks have no common type. */
 type Closing = { once(event: 'close', listener: () => void): unknown };
 
-/** All published tracks, or data tracks, of a room. `gone`: the error for an unknown track. */
+/** All published tracks, or data tracks, of a room. `unknownError`: the error for an unknown track. */
 export class RoomTracks<Made extends Source> {
   readonly #homes = new Map<string, Home<Made>>();
-  readonly #gone: (trackId: string) => Error;
+  readonly #unknownError: (trackId: string) => Error;
 
-  constructor(gone: (trackId: string) => Error) {
-    this.#gone = gone;
+  constructor(unknownError: (trackId: string) => Error) {
+    this.#unknownError = unknownError;
   }
 
   get size(): number {
@@ -32,7 +32,7 @@ export class RoomTracks<Made extends Source> {
   /** @throws Error if there is no such track */
   find(trackId: string): Home<Made> {
     const home = this.#homes.get(trackId);
-    if (!home) throw this.#gone(trackId);
+    if (!home) throw this.#unknownError(trackId);
     return home;
   }
 
@@ -123,7 +123,7 @@ export class LegTracks<Made extends Source> {
   }
 }
 
-/** A track of another leg, piped until its last receiver has been gone for a while. */
+/** A track of another leg, piped until its last receiver left some time ago. */
 class HeldTrack {
   readonly from: Leg;
   readonly #made: Promise<PipedTrack>;

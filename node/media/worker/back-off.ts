@@ -3,7 +3,7 @@
 const first = 250;
 const maxBackoffMs = 30_000;
 /** Lifetime in milliseconds after which a worker counts as healthy: the delay is reset. */
-const soundLifetime = 60_000;
+const stableLifetime = 60_000;
 
 /** Restart delays in milliseconds: 250, doubling up to 30 s. */
 export class BackOff {
@@ -11,7 +11,7 @@ export class BackOff {
 
   /** `lifetime`: uptime of the dead worker; 0 if it did not start. */
   delayAfter(lifetime: number): number {
-    if (lifetime >= soundLifetime) this.#next = first;
+    if (lifetime >= stableLifetime) this.#next = first;
     const delay = this.#next;
     this.#next = Math.min(delay * 2, maxBackoffMs);
     return delay;

@@ -177,10 +177,10 @@ export class WorkerProcess {
 
   async #end(): Promise<void> {
     if (this.#worker.subprocessClosed) return;
-    const gone = once(this.#worker, 'subprocessclose');
+    const exited = once(this.#worker, 'subprocessclose');
     const killer = setTimeout(() => kill(this.pid), endTimeoutMs);
     this.#worker.close();
-    await gone;
+    await exited;
     clearTimeout(killer);
   }
 }

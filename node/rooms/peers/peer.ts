@@ -24,7 +24,7 @@ export type PeerInit = {
 } & PeerRightsInit &
   PeerProfileInit;
 export type ConnectOptions = {
-  /** Ends the connection that the peer has. Its client is told that it was taken over. */
+  /** Ends the connection that the peer has. Its client is notified of the takeover. */
   takeover?: boolean;
   /** Span of its join, if that is traced. */
   span?: Span | undefined;
@@ -50,7 +50,7 @@ export class Peer {
   readonly #enableSimulcast: boolean;
   readonly #dataBudget: DataBudget;
   #session: RoomSession | undefined;
-  #gone = false;
+  #removed = false;
 
   constructor(init: PeerInit, room: PeerContext) {
     this.id = init.id;
@@ -77,7 +77,7 @@ export class Peer {
     this.#dataBudget = DataBudget.ofPeer(room.dataMaxBytes);
     this.timeout = new DisconnectTimeout({
       timeout: room.disconnectedTimeout,
-      waiting: () => !this.#gone && statusOf(this) === 'disconnected',
+      waiting: () => !this.#removed && statusOf(this) === 'disconnected',
       expired: () => this.remove('timeout'),
     });
     this.timeout.restart();
@@ -121,7 +121,7 @@ export class Peer {
 
   /** Joins the room, or waits to be admitted. @throws ServiceError `conflict` if the peer is already connected, unless it is taken over */
   connect(connection: PeerConnection, { takeover = false, span }: ConnectOptions = {}): void {
-    if (this.#gone) throw new ServiceError('peer_not_found', `Peer ${this.id} does not exist`);
+    if (this.#removed) throw new ServiceError('peer_not_found', `Peer ${this.id} does not exist`);
     if (statusOf(this) !== 'disconnected' && !takeover) throw new ServiceError('conflict', `Peer ${this.id} is already connected`);
     this.#endConnection('disconnected')('takenOver');
     this.timeout.stop();
@@ -154,7 +154,7 @@ export class Peer {
 
   /** Separate media for a connectivity check, invisible to the room. The caller closes it. */
   openCheck(): PeerMedia {
-    if (this.#gone) throw new ServiceError('peer_not_found', `Peer ${this.id} does not exist`);
+    if (this.#removed) throw new ServiceError('peer_not_found', `Peer ${this.id} does not exist`);
     return this.#room.media.openPeer(this.id, { layersChanged: () => {}, failed: () => {} });
   }
 
@@ -221,8 +221,8 @@ export class Peer {
 
   /** `reason`: why a wait ends. */
   #leave(reason: string, closeReason: CloseReason, change?: RoomChange): void {
-    if (this.#gone) return;
-    this.#gone = true;
+    if (this.#removed) return;
+    this.#removed = true;
     this.timeout.stop();
     this.profile.stop();
     const close = this.#endConnection(reason);

@@ -331,8 +331,8 @@ export class FolderUpload implements Upload {
     const { job, settings, onOver, log, store } = this.#options;
     if (job.finishedAt === null) return false;
     const age = Date.now() - job.finishedAt;
-    const gone = error instanceof StorageError && error.message === 'Its files were deleted';
-    if (!gone && age < settings.maxAge) return false;
+    const deleted = error instanceof StorageError && error.message === 'Its files were deleted';
+    if (!deleted && age < settings.maxAge) return false;
     log.error({ recording: job.id, reason, failures: this.#failures.count, discarded: job.discarded }, 'upload failed permanently');
     this.#stop.abort();
     if (job.discarded) {

@@ -35,7 +35,7 @@ export type Job = z.infer<typeof jobSchema>;
 
 /** Heartbeat interval of a process in milliseconds, and timeout after which it counts as lost. */
 export const heartbeatInterval = 2000;
-const goneAfter = 10_000;
+const orphanedAfterMs = 10_000;
 /** Age after which heartbeats of lost processes are deleted. */
 const oldSign = 24 * 3600_000;
 
@@ -88,7 +88,7 @@ export class JobFiles {
     for (const name of await readdir(this.#kept).catch(() => [])) {
       const path = join(this.#kept, name);
       // Temporary files may be just being written.
-      const goes = name.startsWith('.') ? await isOlder(path, goneAfter) : !(await isThere(name.slice(0, -'.json'.length)));
+      const goes = name.startsWith('.') ? await isOlder(path, orphanedAfterMs) : !(await isThere(name.slice(0, -'.json'.length)));
       if (goes) await rm(path, { force: true });
     }
   }
@@ -167,7 +167,7 @@ export class JobFiles {
       const [, owner] = /^\.(.+)\.alive$/.exec(name) ?? [];
       if (owner === undefined) continue;
       const found = await stat(join(this.#folder, name)).catch(() => undefined);
-      if (found && Date.now() - found.mtimeMs < goneAfter) alive.add(owner);
+      if (found && Date.now() - found.mtimeMs < orphanedAfterMs) alive.add(owner);
     }
     return alive;
   }

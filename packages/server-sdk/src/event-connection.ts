@@ -120,8 +120,8 @@ export class EventConnection {
     }
     if (id === subscribe) {
       this.#subscribed = true;
-      const gone = data?.incomplete;
-      if (cursor && Array.isArray(gone) && gone.length > 0) this.#take({ gap: gone.map(String) });
+      const lost = data?.incomplete;
+      if (cursor && Array.isArray(lost) && lost.length > 0) this.#take({ gap: lost.map(String) });
     }
     if (isCursor(data?.cursor)) this.#take({ cursor: data.cursor });
     if (!this.#over) this.#pingLater();

@@ -180,18 +180,18 @@ export async function framesAt(path: string): Promise<FrameProbe[]> {
 }
 
 /** Share of a frequency in the audio: 1 for a pure tone. */
-export function ratioOf(sound: Float32Array, frequency: number): number {
+export function ratioOf(samples: Float32Array, frequency: number): number {
   let [re, im, energy] = [0, 0, 0];
-  for (const [index, value] of sound.entries()) {
+  for (const [index, value] of samples.entries()) {
     const angle = (2 * Math.PI * frequency * index) / 48_000;
     re += value * Math.cos(angle);
     im += value * Math.sin(angle);
     energy += value * value;
   }
-  return (2 * (re * re + im * im)) / (sound.length * energy);
+  return (2 * (re * re + im * im)) / (samples.length * energy);
 }
 
 /** Median share of a frequency in the audio. */
-export function steadyShare(sound: Float32Array, frequency: number): number {
-  return ofMost(sound, 48_000, (piece) => ratioOf(piece, frequency));
+export function steadyShare(samples: Float32Array, frequency: number): number {
+  return ofMost(samples, 48_000, (piece) => ratioOf(piece, frequency));
 }

@@ -17,7 +17,7 @@ export type TcpBalancer = {
 export async function startTcpBalancer(t: Scope, ports: readonly number[]): Promise<TcpBalancer> {
   /** Server of each connection. */
   const given = new Map<Socket, number>();
-  const gone = new Set<number>();
+  const failed = new Set<number>();
   let targets = [...ports];
   let turn = 0;
   let unanswered = 0;
@@ -29,7 +29,7 @@ export async function startTcpBalancer(t: Scope, ports: readonly number[]): Prom
     const port = targets[turn % targets.length] ?? 0;
     turn += 1;
     give(client, port);
-    if (gone.has(port)) {
+    if (failed.has(port)) {
       unanswered += 1;
       // Read, so that its end is detected.
       client.resume();
@@ -40,7 +40,7 @@ export async function startTcpBalancer(t: Scope, ports: readonly number[]): Prom
   return {
     port,
     lose: (port) => {
-      gone.add(port);
+      failed.add(port);
       for (const [socket, to] of given) if (to === port) socket.resetAndDestroy();
     },
     forget: (port) => {

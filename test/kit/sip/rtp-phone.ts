@@ -134,7 +134,7 @@ export class RtpPhone {
   }
 
   /** Received audio since then at 48 kHz, packets in order. */
-  async sound(since = 0): Promise<Float32Array> {
+  async samples(since = 0): Promise<Float32Array> {
     const payloads = this.heard
       .filter(({ at, payloadType }) => at >= since && payloadType === payloadTypes[this.codec])
       .map(({ payload }) => payload);
@@ -145,9 +145,9 @@ export class RtpPhone {
 export async function decodeAudio(t: TestContext, codec: CallCodec, payloads: readonly Buffer[]): Promise<Float32Array> {
   if (codec === 'opus') {
     const decoder = new AudioDecoder({ codec: 'opus', channels: 1 });
-    const sound = concat(payloads.map((payload) => decoder.decode(payload)));
+    const samples = concat(payloads.map((payload) => decoder.decode(payload)));
     decoder.close();
-    return sound;
+    return samples;
   }
   const path = join(await makeResources(t), 'heard.raw');
   await writeFile(path, Buffer.concat(payloads));

@@ -112,7 +112,7 @@ export class Sipp {
 }
 
 /** SDP with PCMA and keys, whose media address is not SIPp. */
-export function soundAt(port: number, address = '127.0.0.1'): string {
+export function audioSdp(port: number, address = '127.0.0.1'): string {
   return audio.replace('[media_ip]', address).replace('[media_port]', String(port));
 }
 

@@ -58,8 +58,8 @@ test('all published tracks are republished unchanged in a new session', async (t
   const video = await room.publish(new FakeMediaStreamTrack({ kind: 'video' }));
   await audio.pause();
   await video.setMetadata('new');
-  const gone = await room.publish(new FakeMediaStreamTrack({ kind: 'audio' }));
-  await gone.unpublish();
+  const unpublished = await room.publish(new FakeMediaStreamTrack({ kind: 'audio' }));
+  await unpublished.unpublish();
   const ids = [audio.id, video.id];
   published.length = 0;
   socket.cut();

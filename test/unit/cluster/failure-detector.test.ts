@@ -12,7 +12,7 @@ import { RawDistPeer } from '../../kit/network/raw-dist-peer.ts';
 
 /** Short times keep the test fast. */
 const times: FailureDetectorTimings = { trusted: 50, answer: 200, silence: 300 };
-const gone = 'z@127.0.0.1';
+const lost = 'z@127.0.0.1';
 
 async function startLinked(t: TestContext, name: string, epmdPort: number) {
   const { node, record } = await startDistNode(t, name, epmdPort);
@@ -33,13 +33,13 @@ test('a node that does not answer a probe is lost when it is needed, also for th
   await a.node.connect(b.node.name);
   await Promise.all([a.meets(1), b.meets(1)]);
   // Its kernel accepts data and nothing responds, like a node that is unreachable without a network error.
-  for (const { node } of [a, b]) await (await RawDistPeer.dial(t, node.port)).shakeHands(gone);
-  await Promise.all([connectedTo(a.node, [b.node.name, gone]), connectedTo(b.node, [a.node.name, gone])]);
+  for (const { node } of [a, b]) await (await RawDistPeer.dial(t, node.port)).shakeHands(lost);
+  await Promise.all([connectedTo(a.node, [b.node.name, lost]), connectedTo(b.node, [a.node.name, lost])]);
   await sleep(times.trusted * 2);
   const down = [once(a.node, 'nodeDown'), once(b.node, 'nodeDown')];
-  const asked = a.links.call(gone, 'anything', null, 60_000);
+  const asked = a.links.call(lost, 'anything', null, 60_000);
   await assert.rejects(asked, { code: 'node_unreachable' });
-  for (const each of down) assert.deepEqual(await each, [gone, 'unanswered']);
+  for (const each of down) assert.deepEqual(await each, [lost, 'unanswered']);
   assert.deepEqual([a.node.connections, b.node.connections], [[b.node.name], [a.node.name]]);
   assert.equal(await a.links.call(b.node.name, 'anything', null, 5_000), 'done');
 });
@@ -73,11 +73,11 @@ test('a node is probed once at a time and only after a silence, and others are n
     },
     times,
   });
-  failureDetector.probe(gone);
+  failureDetector.probe(lost);
   assert.deepEqual(said, [], 'it sent data just now');
   heardAt = performance.now() - times.silence;
-  failureDetector.probe(gone);
-  failureDetector.probe(gone);
+  failureDetector.probe(lost);
+  failureDetector.probe(lost);
   await ended.promise;
   assert.deepEqual(said, ['asked', 'reported', 'asked', 'lost']);
 });
@@ -96,7 +96,7 @@ test('a node that sends any data during a probe is not lost, and a closed connec
       lost: () => assert.fail('it is not lost'),
       times,
     });
-    failureDetector.probe(gone);
+    failureDetector.probe(lost);
     await settled.promise;
     await sleep(20);
   }

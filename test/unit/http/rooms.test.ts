@@ -47,9 +47,9 @@ test('a room is created with every option, shown, changed and deleted, and then 
   assert.equal(changed.status, 200);
   assert.deepEqual(changed.body.data.config, { ...shown.body.data.config, maxPeers: null, webhookUrl: null });
   assert.equal((await api.delete('/room/My_room-1')).status, 204);
-  const gone = await api.get('/room/My_room-1');
-  assert.equal(gone.status, 404);
-  assert.deepEqual(gone.body, { errors: 'Room My_room-1 has ended: deleted', code: 'room_ended', reason: 'deleted' });
+  const ended = await api.get('/room/My_room-1');
+  assert.equal(ended.status, 404);
+  assert.deepEqual(ended.body, { errors: 'Room My_room-1 has ended: deleted', code: 'room_ended', reason: 'deleted' });
 });
 
 test('a room id in use is rejected with the message of earlier servers', async (context) => {
@@ -118,8 +118,8 @@ test('a new peer gets a token for its room and the websocket address of the owni
   assert.notEqual(fresh.body.data.token, body.data.token);
   assert.ok(await keys.verify(fresh.body.data.token));
   assert.equal((await api.delete('/room/r/peer/alice')).status, 204);
-  const gone = await api.get('/room/r/peer/alice');
-  assert.deepEqual([gone.status, gone.body.code], [404, 'peer_not_found']);
+  const ended = await api.get('/room/r/peer/alice');
+  assert.deepEqual([ended.status, ended.body.code], [404, 'peer_not_found']);
 });
 
 test('PATCH of a peer changes only the given permissions', async (context) => {

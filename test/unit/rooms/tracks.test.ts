@@ -68,7 +68,7 @@ describe('subscriptions', () => {
 
   test('wait only briefly for a slow one, and skip tracks that ended meanwhile', async (t) => {
     const { rooms, media, alice } = await makePair();
-    const [slow, quick, gone] = [await publish(alice, 'audio'), await publish(alice, 'video'), await publish(alice, 'audio')];
+    const [slow, quick, removed] = [await publish(alice, 'audio'), await publish(alice, 'video'), await publish(alice, 'audio')];
     await rooms.addPeer('r', { type: 'webrtc', peerId: 'carol' });
     const carol = rooms.findPeer('r', 'carol');
     const connection = new TestConnection();
@@ -91,7 +91,7 @@ describe('subscriptions', () => {
     carol.session.subscriptions.join({});
     await flushEvents();
     assert.deepEqual(offers(), []);
-    alice.peer.session.publications.removeTrack(gone, 'publisher');
+    alice.peer.session.publications.removeTrack(removed, 'publisher');
     await reported;
     assert.deepEqual(offers(), [[quick, 0]]);
     answer();

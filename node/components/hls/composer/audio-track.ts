@@ -32,7 +32,7 @@ export class AudioTrack {
     this.#options = options;
     this.#timing = new TrackTiming(options.clockRate, options.delay);
     this.#line = new MixerInput(options.from);
-    this.#buffer = new JitterBuffer({ wait: jitterBufferDelay.sound, out: (packet) => this.#decode(packet) });
+    this.#buffer = new JitterBuffer({ wait: jitterBufferDelay.audio, out: (packet) => this.#decode(packet) });
   }
 
   get source(): string {

@@ -73,7 +73,7 @@ export class Composer {
   #skipped = 0;
   #skippedReported = 0;
   #making: Promise<void> = Promise.resolve();
-  #timers: { frame?: NodeJS.Timeout; sound?: NodeJS.Timeout } = {};
+  #timers: { frame?: NodeJS.Timeout; audio?: NodeJS.Timeout } = {};
   #closing = false;
 
   private constructor(options: ComposerOptions, encoders: Encoders, files: SegmentFiles) {
@@ -98,7 +98,7 @@ export class Composer {
       onPart: (encodedPart) => this.#write(encodedPart),
     });
     this.#scheduleFrame();
-    this.#scheduleSound();
+    this.#scheduleAudio();
   }
 
   /** Resolves when the init segment is written and the first frame is in progress. @throws Error, e.g. if the disk write fails */
@@ -186,12 +186,12 @@ export class Composer {
     this.#closing = true;
     this.sendProgramme(null);
     clearTimeout(this.#timers.frame);
-    clearTimeout(this.#timers.sound);
+    clearTimeout(this.#timers.audio);
     await this.#making;
     const { video, audio, muxer } = this.#encoders;
     try {
-      this.#makeSound(this.#nextNumber * this.#rhythm.interval);
-      this.#partSegmenter.addSound(audio.flush());
+      this.#makeAudio(this.#nextNumber * this.#rhythm.interval);
+      this.#partSegmenter.addAudio(audio.flush());
       for (const frame of await video.flush()) await this.#partSegmenter.addFrame(frame);
       await this.#partSegmenter.finish(this.#nextNumber);
     } catch (error) {
@@ -218,22 +218,22 @@ export class Composer {
           this.#scheduleFrame();
         },
         (error: unknown) => {
-          clearTimeout(this.#timers.sound);
+          clearTimeout(this.#timers.audio);
           this.#options.onFailed(error);
         },
       );
     }, delayUntil(due));
   }
 
-  #scheduleSound(): void {
+  #scheduleAudio(): void {
     if (this.#closing) return;
     const due = this.#began + (this.#mix.made + aacSamples) / samplesPerMillisecond;
-    this.#timers.sound = setTimeout(() => {
+    this.#timers.audio = setTimeout(() => {
       try {
         const before = this.#mix.made;
-        this.#makeSound(clock() - this.#began);
-        if (this.#mix.made > before && this.#watch.soundMade()) this.#options.onStuck();
-        else this.#scheduleSound();
+        this.#makeAudio(clock() - this.#began);
+        if (this.#mix.made > before && this.#watch.audioMade()) this.#options.onStuck();
+        else this.#scheduleAudio();
       } catch (error) {
         this.#options.onFailed(error);
       }
@@ -241,7 +241,7 @@ export class Composer {
   }
 
   /** `until`: milliseconds since the start. */
-  #makeSound(until: number): void {
+  #makeAudio(until: number): void {
     const now = clock();
     for (const [entry, { track }] of this.#tracks) if (track.kind === 'audio') this.#work(entry, () => track.drain(now));
     const tracks = [...this.#tracks.values()].flatMap(({ track }) => (track.kind === 'audio' ? [track] : []));
@@ -249,7 +249,7 @@ export class Composer {
       const at = this.#mix.made;
       const { left, right } = this.#mix.next(tracks, (track, loudness) => this.#speakers.hear(track.source, loudness, now));
       this.#programme?.addAudio(left, right, at);
-      this.#partSegmenter.addSound(this.#encoders.audio.encode(left, right, at));
+      this.#partSegmenter.addAudio(this.#encoders.audio.encode(left, right, at));
     }
   }
 

@@ -58,7 +58,7 @@ export class FrameWatchdog {
   }
 
   /** @returns true if the composer has stalled */
-  soundMade(): boolean {
+  audioMade(): boolean {
     this.#rounds += 1;
     return this.#rounds >= maxWaitMs;
   }

@@ -29,13 +29,13 @@ export class BlockingRequests {
     if (isOver() || signal.aborted) return;
     if (this.#waiting >= maxWaiting) throw new ServiceError('unavailable', 'Too many requests for this stream', { retryAfter: 1 });
     const wait = this.#waits.get(key) ?? this.#begin(key, isOver, deadline);
-    const gone = Promise.withResolvers<boolean>();
-    const leave = () => gone.resolve(true);
+    const left = Promise.withResolvers<boolean>();
+    const leave = () => left.resolve(true);
     signal.addEventListener('abort', leave);
     this.#waiting += 1;
     wait.waiting += 1;
     try {
-      const came = await Promise.race([wait.settled.promise, gone.promise]);
+      const came = await Promise.race([wait.settled.promise, left.promise]);
       if (!came) throw new ServiceError('unavailable', 'The stream has stalled', { retryAfter: 1 });
     } finally {
       this.#waiting -= 1;

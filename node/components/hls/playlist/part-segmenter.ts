@@ -15,11 +15,11 @@ export type PartSegmenterOptions = {
 };
 
 /** Samples of audio per millisecond. */
-const soundRate = mp4Rates.audio / 1000;
+const audioRate = mp4Rates.audio / 1000;
 
 export class PartSegmenter {
   readonly #options: PartSegmenterOptions;
-  #sound: EncodedPacket[] = [];
+  #audio: EncodedPacket[] = [];
   /** Not written yet: its duration is known when the next packet arrives. */
   #held: EncodedPacket | undefined;
   /** First frame of the current part. */
@@ -30,9 +30,9 @@ export class PartSegmenter {
     this.#options = options;
   }
 
-  addSound(encoded: readonly EncodedPacket[]): void {
+  addAudio(encoded: readonly EncodedPacket[]): void {
     // Packets before time 0 only prime the encoder.
-    for (const packet of encoded) if (packet.timestamp >= 0) this.#sound.push(packet);
+    for (const packet of encoded) if (packet.timestamp >= 0) this.#audio.push(packet);
   }
 
   /** Timestamps count frames; each part gets one at its beginning. Not reentrant. */
@@ -67,9 +67,9 @@ export class PartSegmenter {
 
   async #cut(end: number): Promise<void> {
     const { muxer, rhythm, firstSegment, onPart } = this.#options;
-    const until = end * rhythm.interval * soundRate;
-    const count = this.#sound.findIndex(({ timestamp }) => timestamp >= until);
-    for (const { data, key, timestamp } of this.#sound.splice(0, count < 0 ? this.#sound.length : count)) {
+    const until = end * rhythm.interval * audioRate;
+    const count = this.#audio.findIndex(({ timestamp }) => timestamp >= until);
+    for (const { data, key, timestamp } of this.#audio.splice(0, count < 0 ? this.#audio.length : count)) {
       await muxer.write({ track: 'audio', data, key, timestamp, duration: aacSamples });
     }
     const bytes = await muxer.cut();

@@ -198,29 +198,29 @@ export class SipUserAgent {
     if (this.#calls.size >= maxCalls || this.#calls.has(callId)) return undefined;
     const opened: { call?: Call } = {};
     const onDigit = (digit: string, duration: number) => report({ type: 'digit', callId, digit, duration });
-    const sound = await audio.open(callId, { onDigit, onSilent: () => opened.call?.end({ reason: 'silent' }) }).catch((error: unknown) => {
+    const callAudio = await audio.open(callId, { onDigit, onSilent: () => opened.call?.end({ reason: 'silent' }) }).catch((error: unknown) => {
       this.#options.onFault?.(error);
       return undefined;
     });
-    if (!sound) return undefined;
+    if (!callAudio) return undefined;
     if (this.#closed) {
-      await sound.close();
+      await callAudio.close();
       return undefined;
     }
     const call = new Call({
-      sound,
-      description: new CallDescription(sound, settings.announcedIp),
+      audio: callAudio,
+      description: new CallDescription(callAudio, settings.announcedIp),
       describedBy: (session, description) => this.#descriptions.set(session, description),
       listener: {
         onRinging: () => report({ type: 'ringing', callId }),
         onAnswered: (dialog) => {
           // Only incoming calls that are answered are reported.
           if (incomingFrom !== undefined) report({ type: 'incoming', callId, phoneNumber: incomingFrom });
-          report({ type: 'answered', callId, ssrc: sound.ssrc, ...(dialog && { dialog }) });
+          report({ type: 'answered', callId, ssrc: callAudio.ssrc, ...(dialog && { dialog }) });
         },
         onEnded: (end: CallEnd) => {
           this.#calls.delete(callId);
-          const leaving = call.gone.finally(() => this.#leaving.delete(leaving));
+          const leaving = call.ended.finally(() => this.#leaving.delete(leaving));
           this.#leaving.add(leaving);
           report({ type: 'ended', callId, end });
         },

@@ -7,7 +7,7 @@ import { applyAnswer, createAnswer, createOffer, type LocalMediaDescription } fr
 const contentType = 'application/sdp';
 
 export class CallDescription implements SessionDescriptionHandler {
-  readonly #sound: CallSession;
+  readonly #audio: CallSession;
   readonly #local: LocalMediaDescription;
   #agreed: NegotiatedMedia | undefined;
   /** True if an offer was sent and not answered. */
@@ -15,10 +15,10 @@ export class CallDescription implements SessionDescriptionHandler {
   /** Answer to the remote offer, until SIP.js fetches it. */
   #answer: string | undefined;
 
-  constructor(sound: CallSession, ip: string) {
-    this.#sound = sound;
+  constructor(audio: CallSession, ip: string) {
+    this.#audio = audio;
     const key = randomBytes(30).toString('base64');
-    this.#local = { ip, port: sound.port, sessionId: randomInt(1, 2 ** 31), version: 0, direction: 'sendrecv', key };
+    this.#local = { ip, port: audio.port, sessionId: randomInt(1, 2 ** 31), version: 0, direction: 'sendrecv', key };
   }
 
   /** Checks that an offer can be answered. @throws SdpNegotiationError */
@@ -67,6 +67,6 @@ export class CallDescription implements SessionDescriptionHandler {
 
   #take(negotiatedMedia: NegotiatedMedia): void {
     this.#agreed = negotiatedMedia;
-    this.#sound.applyNegotiation(negotiatedMedia);
+    this.#audio.applyNegotiation(negotiatedMedia);
   }
 }

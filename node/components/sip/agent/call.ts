@@ -31,7 +31,7 @@ export type CallListener = {
 };
 
 export type CallOptions = {
-  sound: CallSession;
+  audio: CallSession;
   description: CallDescription;
   /** Registers the description handler of a session. */
   describedBy: (session: Session, description: CallDescription) => void;
@@ -46,7 +46,7 @@ const supported: readonly string[] = ['timer', '100rel', 'outbound', 'path', 'gr
 
 export class Call {
   readonly #options: CallOptions;
-  readonly #gone = Promise.withResolvers<void>();
+  readonly #ended = Promise.withResolvers<void>();
   readonly #expiry = new SessionTimer({ onRefresh: () => this.#refresh(), onExpired: () => this.end({ reason: 'expired' }) });
   #session: Session | undefined;
   #ring: Timer | undefined;
@@ -65,8 +65,8 @@ export class Call {
   }
 
   /** Resolves when the remote party has confirmed the end, or cannot be reached. */
-  get gone(): Promise<void> {
-    return this.#gone.promise;
+  get ended(): Promise<void> {
+    return this.#ended.promise;
   }
 
   /** Calls the target; `ringTimeout` in milliseconds. */
@@ -94,14 +94,14 @@ export class Call {
 
   /** @throws Error if the remote party accepts no digits */
   async sendDigits(digits: string): Promise<void> {
-    await this.#options.sound.sendDigits(digits);
+    await this.#options.audio.sendDigits(digits);
   }
 
   /** Hangs up, whatever its state. Idempotent. */
   end(end: CallEnd): void {
     if (this.#ended) return;
     this.#tellEnd(end);
-    this.#hangUp().catch(() => this.#gone.resolve());
+    this.#hangUp().catch(() => this.#ended.resolve());
   }
 
   #invite(agent: UserAgent, target: URI, least: number): void {
@@ -157,7 +157,7 @@ export class Call {
 
   #terminated(session: Session): void {
     if (session !== this.#session) return;
-    this.#gone.resolve();
+    this.#ended.resolve();
     this.#tellEnd(this.#refusal ?? { reason: 'failed' });
   }
 
@@ -170,15 +170,15 @@ export class Call {
     this.#ended = true;
     this.#ring?.stop();
     this.#expiry.stop();
-    this.#options.sound.close().catch(() => {});
+    this.#options.audio.close().catch(() => {});
     this.#options.listener.onEnded(end);
   }
 
   async #hangUp(): Promise<void> {
     const session = this.#session;
-    if (!session || session.state === SessionState.Terminated) this.#gone.resolve();
+    if (!session || session.state === SessionState.Terminated) this.#ended.resolve();
     else if (session.state === SessionState.Established) {
-      const completed = () => this.#gone.resolve();
+      const completed = () => this.#ended.resolve();
       await session.bye({ requestDelegate: { onAccept: completed, onReject: completed, onRedirect: completed } });
     } else if (session instanceof Inviter) await session.cancel();
     else if ('reject' in session) await (session as Invitation).reject({ statusCode: 480 });

@@ -10,7 +10,7 @@ import type { CallAudio, SessionListener } from './session.ts';
 import { Ticker } from './ticker.ts';
 import { bindUdp, PortPool, type PortRange, sendUdp } from './udp.ts';
 
-export type ComponentSoundOptions = {
+export type ComponentAudioOptions = {
   /** Local address for RTP of calls: one address, or all of them. */
   ip: string;
   /** RTP ports of calls; undefined lets the system choose. */
@@ -31,7 +31,7 @@ const loopback = '127.0.0.1';
 const maxTracks = 500;
 
 export class ComponentAudio implements CallAudio {
-  readonly #options: ComponentSoundOptions;
+  readonly #options: ComponentAudioOptions;
   readonly #room: Socket;
   readonly #ports: PortPool;
   readonly #ticker: Ticker;
@@ -42,7 +42,7 @@ export class ComponentAudio implements CallAudio {
   #roomAddress: { ip: string; port: number } | undefined;
   #closed = false;
 
-  private constructor(options: ComponentSoundOptions, room: Socket) {
+  private constructor(options: ComponentAudioOptions, room: Socket) {
     this.#options = options;
     this.#room = room;
     this.#ports = new PortPool(options.ports);
@@ -51,7 +51,7 @@ export class ComponentAudio implements CallAudio {
   }
 
   /** @throws Error if `roomPort` is in use */
-  static async open(options: ComponentSoundOptions): Promise<ComponentAudio> {
+  static async open(options: ComponentAudioOptions): Promise<ComponentAudio> {
     return new ComponentAudio(options, await bindUdp(loopback, options.roomPort ?? 0));
   }
 

@@ -55,8 +55,8 @@ export type ProducedTrack = { producer: types.Producer; muted: boolean };
 /** Data passed along with a publication and its response. */
 type Publication = Pick<ProduceOptions, 'metadata' | 'paused' | 'key'> & { encrypted?: true; muted: boolean };
 
-/** A track being received; `consumer` once created, `gone` if it ended before. */
-type Received<Consumer> = { consumer: Consumer | undefined; gone: boolean };
+/** A track being received; `consumer` once created, `ended` if it ended before. */
+type Received<Consumer> = { consumer: Consumer | undefined; ended: boolean };
 
 /** @param sends true if there are tracks or channels to send already */
 export function requestTransports(request: Request, { sctp, sends }: { sctp: boolean; sends: boolean }): PrefetchedTransports {
@@ -154,7 +154,7 @@ export class MediaSession {
   }
 
   async receive(event: EventData['trackSubscribed']): Promise<void> {
-    const entry: Received<types.Consumer> = { consumer: undefined, gone: false };
+    const entry: Received<types.Consumer> = { consumer: undefined, ended: false };
     this.#received.set(event.trackId, entry);
     this.#batch.push({ event, entry });
     if (event.following > 0) return;
@@ -171,7 +171,7 @@ export class MediaSession {
   /** @returns the id of the track if it is received */
   async #consume(event: EventData['trackSubscribed'], entry: Received<types.Consumer>): Promise<string[]> {
     const transport = await this.#receiver(event.transportId);
-    if (!transport || entry.gone) return [];
+    if (!transport || entry.ended) return [];
     const { decrypt } = this.#options.settings;
     const consumer = await transport.consume({
       ...(decrypt && { onRtpReceiver: (receiver) => decrypt(receiver, event.trackId) }),
@@ -180,7 +180,7 @@ export class MediaSession {
       kind: event.kind,
       rtpParameters: event.rtpParameters as types.RtpParameters,
     });
-    if (entry.gone || this.#closed) {
+    if (entry.ended || this.#closed) {
       consumer.close();
       return [];
     }
@@ -193,14 +193,14 @@ export class MediaSession {
     const entry = this.#received.get(trackId);
     if (!entry) return;
     this.#received.delete(trackId);
-    entry.gone = true;
+    entry.ended = true;
     if (!entry.consumer) return;
     entry.consumer.close();
     this.#options.unsubscribed(trackId);
   }
 
   async receiveData(event: EventData['dataTrackSubscribed']): Promise<void> {
-    const entry: Received<types.DataConsumer> = { consumer: undefined, gone: false };
+    const entry: Received<types.DataConsumer> = { consumer: undefined, ended: false };
     this.#receivedData.set(event.dataTrackId, entry);
     const transport = await this.#receiver(event.transportId);
     if (!transport) return;
@@ -211,7 +211,7 @@ export class MediaSession {
       label: event.label,
       protocol: event.protocol,
     });
-    if (entry.gone || this.#closed) {
+    if (entry.ended || this.#closed) {
       consumer.close();
       return;
     }
@@ -223,7 +223,7 @@ export class MediaSession {
     const entry = this.#receivedData.get(dataTrackId);
     if (!entry) return;
     this.#receivedData.delete(dataTrackId);
-    entry.gone = true;
+    entry.ended = true;
     entry.consumer?.close();
   }
 

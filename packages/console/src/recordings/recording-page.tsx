@@ -25,8 +25,8 @@ const refreshIntervalMs = 4_000;
 
 export function RecordingPage({ route: { recordingId } }: { route: RouteOf<'recording'> }) {
   const resource = useResource(['report', recordingId], (api, signal) => loadReport(api, recordingId, signal), refreshIntervalMs);
-  const report = resource.data === 'gone' ? undefined : resource.data;
-  // A snapshot: the recording may be gone before the delete request is answered.
+  const report = resource.data === 'deleted' ? undefined : resource.data;
+  // A snapshot: the recording may be deleted before the delete request is answered.
   const [deleting, setDeleting] = useState<Report>();
   return (
     <>
@@ -52,8 +52,8 @@ export function RecordingPage({ route: { recordingId } }: { route: RouteOf<'reco
         }
       />
       <ErrorAlert problem={resource.problem} />
-      {resource.data === 'gone' && (
-        <EmptyState title="Recording not found" testId="recording-gone">
+      {resource.data === 'deleted' && (
+        <EmptyState title="Recording not found" testId="recording-deleted">
           It was deleted, its report cannot be read, or its node is unreachable.
         </EmptyState>
       )}
@@ -72,9 +72,9 @@ export function RecordingPage({ route: { recordingId } }: { route: RouteOf<'reco
   );
 }
 
-async function loadReport(api: Api, recordingId: string, signal: AbortSignal): Promise<Report | 'gone'> {
+async function loadReport(api: Api, recordingId: string, signal: AbortSignal): Promise<Report | 'deleted'> {
   const found = await fetchReport(api, recordingId, signal);
-  if (found === undefined) return 'gone';
+  if (found === undefined) return 'deleted';
   const report = readReport(found);
   if (report.state !== 'running') return report;
   const nodes = await listNodes(api, signal);

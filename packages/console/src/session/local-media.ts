@@ -133,10 +133,10 @@ export class LocalMedia extends Store<LocalMediaState> {
     this.update({ problem: undefined });
     try {
       const stream = await this.#devices.getDisplayMedia({ video: { frameRate: { ideal: 15 } }, audio: true });
-      const sound = stream.getAudioTracks()[0];
+      const audio = stream.getAudioTracks()[0];
       this.#adopt('screen', stream.getVideoTracks()[0]);
-      if (sound && this.#closed) sound.stop();
-      else this.update({ screenSound: sound });
+      if (audio && this.#closed) audio.stop();
+      else this.update({ screenSound: audio });
     } catch (error) {
       // The user closed the dialog of the browser: no message is needed.
       if (error instanceof DOMException && error.name === 'NotAllowedError' && !/system/i.test(error.message)) return;

@@ -166,9 +166,9 @@ export class StreamPlayer extends Store<PlayerState> {
     }
     // The next attempt renews an expired token.
     const refused = response?.code === 401 || response?.code === 403;
-    const gone = response?.code === 404;
+    const deleted = response?.code === 404;
     this.#again(
-      refused ? 'Stream link expired. Renewing…' : gone ? 'Stream not found. Retrying…' : 'Connection to the stream lost. Retrying…',
+      refused ? 'Stream link expired. Renewing…' : deleted ? 'Stream not found. Retrying…' : 'Connection to the stream lost. Retrying…',
     );
   }
 

@@ -243,7 +243,7 @@ export class PodRunner {
         claim: (of, claim) => this.#claim(of, claim),
         launch: (launch) => launchProcess(launch, this.#context),
         changed: () => reporter.sync(),
-        gone: () => void this.#delete(uid),
+        deleted: () => void this.#delete(uid),
         printed: (text) => this.#server.printed.printed(`pod ${namespace}/${name}`, text),
       },
       lived,

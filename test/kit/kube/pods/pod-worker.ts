@@ -32,7 +32,7 @@ export type PodServices = {
   /** Called when the state changes. */
   changed: () => void;
   /** Called when a pod with a deletionTimestamp has ended, so that its object can be deleted. */
-  gone: () => void;
+  deleted: () => void;
   /** Called with the complete output of an ended process. */
   printed: (text: string) => void;
 };
@@ -212,7 +212,7 @@ export class PodWorker {
       this.#terminating = true;
       clearTimeout(this.#timer);
       if (this.pid === undefined) {
-        this.#services.gone();
+        this.#services.deleted();
         return;
       }
       this.#child?.signal('SIGTERM');
@@ -241,7 +241,7 @@ export class PodWorker {
     const { restartPolicy = 'Always' } = this.#pod.spec;
     if (this.#terminating || restartPolicy === 'Never' || (restartPolicy === 'OnFailure' && exit.exitCode === 0)) {
       this.#become({ is: 'terminated', exit });
-      if (this.#terminating) this.#services.gone();
+      if (this.#terminating) this.#services.deleted();
       return;
     }
     this.#restartLater(exit);

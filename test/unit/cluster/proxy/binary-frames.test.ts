@@ -44,14 +44,14 @@ class FakeBinarySocket implements ProxiedSocket {
   readonly address = '192.0.2.7';
   readonly bufferedBytes = 0;
   readonly send: (frame: string | Buffer) => void;
-  readonly gone: Promise<void>;
+  readonly closed: Promise<void>;
   leave: () => void = () => {};
   listener: Parameters<ProxiedSocket['listen']>[0] | undefined;
 
   constructor(path: string, send: (frame: string | Buffer) => void) {
     this.path = path;
     this.send = send;
-    this.gone = new Promise((resolve) => {
+    this.closed = new Promise((resolve) => {
       this.leave = resolve;
     });
   }

@@ -254,8 +254,8 @@ test('recordings of the whole cluster are listed, and deleted on any node', asyn
 test('a lost owner causes 503, and messages between nodes are validated', async (t) => {
   const { here, there, targets, owners } = await startPair(t);
   targets.set(there.name, { ...there.target, internalAddress: '127.0.0.1:1' });
-  const gone = await here.get('/hls/room/0.m4s');
-  assert.deepEqual([gone.status, ((await gone.json()) as { code: string }).code], [503, 'node_unreachable']);
+  const lost = await here.get('/hls/room/0.m4s');
+  assert.deepEqual([lost.status, ((await lost.json()) as { code: string }).code], [503, 'node_unreachable']);
   targets.delete(there.name);
   assert.equal((await here.get('/hls/room/0.m4s')).status, 503);
   owners.delete('room');

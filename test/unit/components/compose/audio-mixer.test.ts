@@ -9,12 +9,12 @@ const rate = 48_000;
 const block = 1024;
 
 /** Runs the limiter block by block. @returns its output without the latency */
-function limit(sound: Float32Array): Float32Array {
+function limit(samples: Float32Array): Float32Array {
   const limiter = new Limiter();
-  const out = new Float32Array(sound.length + block);
-  out.set(sound);
+  const out = new Float32Array(samples.length + block);
+  out.set(samples);
   for (let at = 0; at + block <= out.length; at += block) limiter.run(out.subarray(at, at + block), new Float32Array(block));
-  return out.subarray(limiterDelay, sound.length);
+  return out.subarray(limiterDelay, samples.length);
 }
 
 function tones(frequencies: readonly number[], loudness: number, seconds: number): Float32Array {
@@ -23,27 +23,27 @@ function tones(frequencies: readonly number[], loudness: number, seconds: number
   );
 }
 
-const peakOf = (sound: Float32Array) => sound.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
-const energyOf = (sound: Float32Array) => sound.reduce((sum, value) => sum + value * value, 0);
+const peakOf = (samples: Float32Array) => samples.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+const energyOf = (samples: Float32Array) => samples.reduce((sum, value) => sum + value * value, 0);
 
 /** Energy outside of these frequencies relative to the total, in decibels. */
-function distortion(sound: Float32Array, frequencies: readonly number[]): number {
+function distortion(samples: Float32Array, frequencies: readonly number[]): number {
   let of = 0;
   for (const frequency of frequencies) {
     let [re, im] = [0, 0];
-    for (const [index, value] of sound.entries()) {
+    for (const [index, value] of samples.entries()) {
       re += value * Math.cos((2 * Math.PI * frequency * index) / rate);
       im += value * Math.sin((2 * Math.PI * frequency * index) / rate);
     }
-    of += (2 * (re * re + im * im)) / sound.length;
+    of += (2 * (re * re + im * im)) / samples.length;
   }
-  return 10 * Math.log10(Math.max(1e-9, 1 - of / energyOf(sound)));
+  return 10 * Math.log10(Math.max(1e-9, 1 - of / energyOf(samples)));
 }
 
 test('audio below the ceiling passes unchanged', () => {
-  const sound = tones([440], 0.8, 1);
-  const out = limit(sound);
-  for (const [index, value] of out.entries()) assert.ok(Math.abs(value - (sound[index] ?? 0)) < 1e-6, `sample ${index}`);
+  const samples = tones([440], 0.8, 1);
+  const out = limit(samples);
+  for (const [index, value] of out.entries()) assert.ok(Math.abs(value - (samples[index] ?? 0)) < 1e-6, `sample ${index}`);
 });
 
 test('two tones at full scale stay below it, with less than one percent of distortion', () => {
@@ -79,7 +79,7 @@ function readAll(line: MixerInput, from: number, blocks: number): Float32Array {
 }
 
 /** Largest step from one sample to the next. */
-const step = (sound: Float32Array) => sound.reduce((most, value, index) => Math.max(most, Math.abs(value - (sound[index - 1] ?? 0))), 0);
+const step = (samples: Float32Array) => samples.reduce((most, value, index) => Math.max(most, Math.abs(value - (samples[index - 1] ?? 0))), 0);
 
 test('packets form continuous audio although the sender clock jitters', () => {
   const line = new MixerInput(0);

@@ -99,7 +99,7 @@ test('each part is one fragment with the announced duration, also if frames were
   const maker = new PartSegmenter({ muxer, rhythm, firstSegment: 7, onPart: (encodedPart) => parts.push(encodedPart) });
   const canvas = VideoFrame.filled(size.width, size.height, red);
   const silence = new Float32Array(aacSamples);
-  for (let at = 0; at < 2.5 * 48_000; at += aacSamples) maker.addSound(made.audio.encode(silence, silence, at));
+  for (let at = 0; at < 2.5 * 48_000; at += aacSamples) maker.addAudio(made.audio.encode(silence, silence, at));
   for (const number of [0, 1, 2, 3, 4, 5, 8, 10, 14, 15, 20, 21]) {
     for (const frame of await made.video.encode(canvas, { timestamp: number, key: number % 10 === 0 })) await maker.addFrame(frame);
   }

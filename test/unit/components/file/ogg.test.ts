@@ -116,9 +116,9 @@ test('the duration of a packet is read from its first bytes', () => {
 
 test('300 mutations of a valid file throw nothing but MediaFileError and are not buffered', () => {
   const random = seededRandom(5);
-  const sound = oggFile(packets);
+  const intact = oggFile(packets);
   for (let round = 0; round < 300; round += 1) {
-    const bytes = Buffer.from(sound);
+    const bytes = Buffer.from(intact);
     for (let change = 0; change < 1 + random() * 20; change += 1) bytes[Math.floor(random() * bytes.length)] = Math.floor(random() * 256);
     // Half of them get valid checksums, so that the content of pages is read too.
     if (round % 2 === 0) repairChecksums(bytes);

@@ -227,9 +227,9 @@ test('requests for a playlist and a part are woken together, rejected if too far
   await studio.parts(2);
   assert.equal((await next).parts.get(1002)?.length, 1);
   // Disconnected clients do not count.
-  const gone = new AbortController();
-  const left = studio.open('stream.m3u8', { msn: 1003 }, gone.signal);
-  gone.abort();
+  const disconnected = new AbortController();
+  const left = studio.open('stream.m3u8', { msn: 1003 }, disconnected.signal);
+  disconnected.abort();
   await left;
   assert.equal(studio.stream.waiting, 0);
   t.mock.timers.enable({ apis: ['setTimeout'] });

@@ -49,10 +49,10 @@ function scan(base: string, options: Partial<OrphanedSpoolsOptions> = {}) {
 describe('a node that restarts under another name', () => {
   it('delivers the orphaned events in order, including dead letters, and deletes the old folder', async (t) => {
     const base = tempFolder(t);
-    const gone = await startReceiver(t, reject(410));
+    const rejecting = await startReceiver(t, reject(410));
     const receiver = await startReceiver(t, reject(500));
     const first = startWebhooks(t, testSettings(), { store: await openStore(base, 'old@host'), dispatcher: { delay: () => 1_000_000 } });
-    first.webhooks.publish(roomEvent('dead', 1), gone.url);
+    first.webhooks.publish(roomEvent('dead', 1), rejecting.url);
     await untilPending(first.webhooks);
     for (const seq of [1, 2, 3]) first.webhooks.publish(roomEvent('one', seq), receiver.url);
     // Its single attempt must not arrive later, when the others are counted.

@@ -15,7 +15,7 @@ type Written = { verb: 'create' | 'patch'; event: Event };
 function start(t: TestContext) {
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: Date.parse('2026-01-01T00:00:00Z') });
   const written: Written[] = [];
-  const state = { failure: undefined as Error | undefined, gone: false };
+  const state = { failure: undefined as Error | undefined, deleted: false };
   const write = (verb: Written['verb'], event: unknown) => {
     if (state.failure) throw state.failure;
     written.push({ verb, event: structuredClone(event) as Event });
@@ -23,7 +23,7 @@ function start(t: TestContext) {
   const client = {
     create: async (_resource: Resource, event: KubeObject) => write('create', event),
     patch: async (_resource: Resource, _ref: unknown, patch: unknown) => {
-      if (state.gone) return undefined;
+      if (state.deleted) return undefined;
       write('patch', patch);
       return patch;
     },
@@ -37,7 +37,7 @@ function start(t: TestContext) {
   });
   const pass = async (ms: number, step = 1000) => {
     await turns();
-    for (let gone = 0; gone < ms; gone += step) {
+    for (let elapsed = 0; elapsed < ms; elapsed += step) {
       t.mock.timers.tick(step);
       await turns();
     }
@@ -111,7 +111,7 @@ describe('An event recorder', () => {
     const { written, state, pass, ready } = start(t);
     ready();
     await pass(1000);
-    state.gone = true;
+    state.deleted = true;
     ready();
     await pass(40_000);
     assert.deepEqual(

@@ -17,7 +17,7 @@ function world(t: TestContext) {
   let time = 0;
   /** Advances the clock in steps and runs due timers. */
   const pass = async (ms: number, step = 100) => {
-    for (let gone = 0; gone < ms; gone += step) {
+    for (let elapsed = 0; elapsed < ms; elapsed += step) {
       time += step;
       t.mock.timers.tick(step);
       await turns();

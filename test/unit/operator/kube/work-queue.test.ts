@@ -183,9 +183,9 @@ describe('A work queue', () => {
 
   it('returns no key after it is closed or the caller has aborted', async (t) => {
     const { queue } = queueOf(t);
-    const gone = new AbortController();
-    const waiting = queue.take(gone.signal);
-    gone.abort();
+    const aborted = new AbortController();
+    const waiting = queue.take(aborted.signal);
+    aborted.abort();
     assert.equal(await waiting, undefined);
     const other = queue.take(never);
     queue.close();

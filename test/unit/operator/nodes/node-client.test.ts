@@ -168,8 +168,8 @@ describe('The node client with a misbehaving node', () => {
     stop.abort();
     await assert.rejects(call, failsWith('aborted', 0));
     assert.equal(client.backOffMs, 0, 'the node did not cause the abort');
-    const gone = new NodeClient({ url: 'http://127.0.0.1:9', signed: true, token: () => 'the-token-of-the-operator' });
-    await assert.rejects(gone.health(), (error: Error) => {
+    const unreachable = new NodeClient({ url: 'http://127.0.0.1:9', signed: true, token: () => 'the-token-of-the-operator' });
+    await assert.rejects(unreachable.health(), (error: Error) => {
       assert.doesNotMatch(JSON.stringify([error.message, error.stack, String(error.cause)]), /the-token/);
       return failsWith('unreachable')(error);
     });

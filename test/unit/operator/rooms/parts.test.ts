@@ -188,9 +188,9 @@ describe('A peer Secret', () => {
     const written = new PendingSecretWrite();
     const made = secret('r-peers', {});
     written.set(made, 0);
-    written.gone('of-another-one-of-its-name');
+    written.deleted('of-another-one-of-its-name');
     assert.equal(written.current(undefined, 1), made);
-    written.gone(made.metadata.uid);
+    written.deleted(made.metadata.uid);
     assert.deepEqual([written.current(undefined, 2), written.resourceVersion], [undefined, undefined]);
   });
 });

@@ -11,17 +11,17 @@ const live = { status: readyStatus() };
 
 describe('A Room whose room has ended', () => {
   const crashes = (...minutes: number[]) => minutes.map((each) => new Date(now.getTime() - each * 60_000).toISOString());
-  const gone = (reason: string, given: Given = {}): Given => ({ ...live, location: { kind: 'ended', reason }, ...given });
+  const ended = (reason: string, given: Given = {}): Given => ({ ...live, location: { kind: 'ended', reason }, ...given });
   /** It has crashed twice before, first so many minutes ago. */
-  const again = (reason: string, first: number) => gone(reason, { status: { ...live.status, crashes: crashes(first, 4) } });
+  const again = (reason: string, first: number) => ended(reason, { status: { ...live.status, crashes: crashes(first, 4) } });
   const tooOften = 'writeStatus Recovering Ready=False/CrashedTooOften';
   check([
-    ['because it was deleted over REST is Finished', gone('deleted'), 'writeStatus Finished Finished=True/Deleted'],
-    ['because no peer joined is Finished', gone('peerless'), 'writeStatus Finished Finished=True/Purged'],
-    ['because its node was drained is recreated', gone('draining'), 'writeStatus Recovering Ready=False/RoomLost'],
-    ['because its node was stopped is recreated', gone('shutdown'), 'writeStatus Recovering'],
-    ['because an older duplicate was found is located again', gone('duplicate'), 'writeStatus Recovering'],
-    ['because it crashed is recreated', gone('crashed'), 'writeStatus Recovering Ready=False/RoomCrashed'],
+    ['because it was deleted over REST is Finished', ended('deleted'), 'writeStatus Finished Finished=True/Deleted'],
+    ['because no peer joined is Finished', ended('peerless'), 'writeStatus Finished Finished=True/Purged'],
+    ['because its node was drained is recreated', ended('draining'), 'writeStatus Recovering Ready=False/RoomLost'],
+    ['because its node was stopped is recreated', ended('shutdown'), 'writeStatus Recovering'],
+    ['because an older duplicate was found is located again', ended('duplicate'), 'writeStatus Recovering'],
+    ['because it crashed is recreated', ended('crashed'), 'writeStatus Recovering Ready=False/RoomCrashed'],
     ['because of a third crash within ten minutes is recreated later', again('crashed', 9), tooOften],
     ['because of a third crash, the first long ago, is recreated', again('crashed', 11), 'writeStatus Recovering'],
     ['for an unknown reason counts as crashed', again('whatever', 9), tooOften],
@@ -31,7 +31,7 @@ describe('A Room whose room has ended', () => {
       { ...live, spec: { recreate: 'Never' } },
       'writeStatus Failed Ready=False/RoomLost Stalled=True/RoomLost',
     ],
-    ['is Finished also with recreate Never', gone('deleted', { spec: { recreate: 'Never' } }), 'writeStatus Finished'],
+    ['is Finished also with recreate Never', ended('deleted', { spec: { recreate: 'Never' } }), 'writeStatus Finished'],
   ]);
 
   test('is recreated with its spec after the status was written', () => {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { FrameWatchdog } from '../../../../../node/components/hls/composer/frame-schedule.ts';
 
 const roundsIn = (milliseconds: number) => Math.floor((milliseconds * 48) / 1024);
-const silent = (watch: FrameWatchdog, rounds: number) => Array.from({ length: rounds }, () => watch.soundMade()).includes(true);
+const silent = (watch: FrameWatchdog, rounds: number) => Array.from({ length: rounds }, () => watch.audioMade()).includes(true);
 
 test('slow frames are waited for without a limit', () => {
   const watch = new FrameWatchdog();
