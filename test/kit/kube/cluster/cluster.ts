@@ -35,6 +35,8 @@ export type ClusterOptions = {
 };
 
 const readyTimeoutMs = 120_000;
+/** Most polls start kubectl or curl. */
+const pollIntervalMs = 500;
 let count = 0;
 
 export class Cluster {
@@ -136,7 +138,7 @@ export class Cluster {
   browserWrap = (program: string): Promise<string> => this.hub.writeWrapper(join(this.server.dir, 'browser'), program);
 
   /** Polls until the result is truthy. @throws with the last result after the timeout */
-  async until<T>(what: string, ask: () => Promise<T>, timeoutMs = 60_000): Promise<NonNullable<T>> {
+  async until<T>(what: string, ask: () => Promise<T>, timeoutMs = 150_000): Promise<NonNullable<T>> {
     let failed: unknown;
     const check = async () => {
       failed = undefined;
@@ -145,7 +147,7 @@ export class Cluster {
         return undefined;
       });
     };
-    return eventually(async () => `${what}: ${failed ?? 'not yet'}\n${await this.#state()}`, check, { within: timeoutMs, every: 100 });
+    return eventually(async () => `${what}: ${failed ?? 'not yet'}\n${await this.#state()}`, check, { within: timeoutMs, every: pollIntervalMs });
   }
 
   /** Waits until all Kubernetes nodes report Ready. */
