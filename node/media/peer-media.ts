@@ -23,6 +23,7 @@ import { closeAfterTimeout, mediaClosedError, toClientError, toWorkerError, trac
 import { checkInteger, checkRtpCapabilities, checkRtpParameters } from './parameters.ts';
 import { PeerTransports } from './peer-transports.ts';
 import { rawStats } from './raw-stats.ts';
+import { consumeTrack } from './receivers/consume-track.ts';
 import { ContinuedStream } from './receivers/fixed-stream.ts';
 import { whenConnected } from './receivers/when-connected.ts';
 import { SingleFlight } from './single-flight.ts';

@@ -61,7 +61,13 @@ export class OutputFile {
   }
 
   /** Not reentrant. @throws Error if the disk write fails */
-  async write({ videoPackets, audioPackets }: { videoPackets: readonly EncodedPacket[]; audioPackets: readonly EncodedPacket[] }): Promise<void> {
+  async write({
+    videoPackets,
+    audioPackets,
+  }: {
+    videoPackets: readonly EncodedPacket[];
+    audioPackets: readonly EncodedPacket[];
+  }): Promise<void> {
     for (const { data, key, timestamp } of videoPackets) {
       const [from, to] = [this.#ticks(timestamp), this.#ticks(timestamp + 1)];
       await this.#file.write({ track: 'video', data, key, timestamp: from, duration: to - from });

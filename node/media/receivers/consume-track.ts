@@ -33,7 +33,13 @@ export async function consumeTrack(
   const release = await tracks.hold(trackId);
   const producer = tracks.get(trackId);
   const preferredLayers = producer && initialLayers(producer);
-  const options = { producerId: trackId, rtpCapabilities, paused: true, ...(mid !== undefined && { mid }), ...(preferredLayers && { preferredLayers }) };
+  const options = {
+    producerId: trackId,
+    rtpCapabilities,
+    paused: true,
+    ...(mid !== undefined && { mid }),
+    ...(preferredLayers && { preferredLayers }),
+  };
   const consumer = await worker.call('subscribe', transport.consume(options), closeAfterTimeout).catch((error: unknown) => {
     release();
     throw toError(error);

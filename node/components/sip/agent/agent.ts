@@ -198,10 +198,12 @@ export class SipUserAgent {
     if (this.#calls.size >= maxCalls || this.#calls.has(callId)) return undefined;
     const opened: { call?: Call } = {};
     const onDigit = (digit: string, duration: number) => report({ type: 'digit', callId, digit, duration });
-    const callAudio = await audio.open(callId, { onDigit, onSilent: () => opened.call?.end({ reason: 'silent' }) }).catch((error: unknown) => {
-      this.#options.onFault?.(error);
-      return undefined;
-    });
+    const callAudio = await audio
+      .open(callId, { onDigit, onSilent: () => opened.call?.end({ reason: 'silent' }) })
+      .catch((error: unknown) => {
+        this.#options.onFault?.(error);
+        return undefined;
+      });
     if (!callAudio) return undefined;
     if (this.#closed) {
       await callAudio.close();
@@ -220,7 +222,7 @@ export class SipUserAgent {
         },
         onEnded: (end: CallEnd) => {
           this.#calls.delete(callId);
-          const leaving = call.ended.finally(() => this.#leaving.delete(leaving));
+          const leaving = call.finished.finally(() => this.#leaving.delete(leaving));
           this.#leaving.add(leaving);
           report({ type: 'ended', callId, end });
         },

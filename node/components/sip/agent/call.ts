@@ -46,7 +46,7 @@ const supported: readonly string[] = ['timer', '100rel', 'outbound', 'path', 'gr
 
 export class Call {
   readonly #options: CallOptions;
-  readonly #ended = Promise.withResolvers<void>();
+  readonly #finished = Promise.withResolvers<void>();
   readonly #expiry = new SessionTimer({ onRefresh: () => this.#refresh(), onExpired: () => this.end({ reason: 'expired' }) });
   #session: Session | undefined;
   #ring: Timer | undefined;
@@ -65,8 +65,8 @@ export class Call {
   }
 
   /** Resolves when the remote party has confirmed the end, or cannot be reached. */
-  get ended(): Promise<void> {
-    return this.#ended.promise;
+  get finished(): Promise<void> {
+    return this.#finished.promise;
   }
 
   /** Calls the target; `ringTimeout` in milliseconds. */
@@ -101,7 +101,7 @@ export class Call {
   end(end: CallEnd): void {
     if (this.#ended) return;
     this.#tellEnd(end);
-    this.#hangUp().catch(() => this.#ended.resolve());
+    this.#hangUp().catch(() => this.#finished.resolve());
   }
 
   #invite(agent: UserAgent, target: URI, least: number): void {
@@ -157,7 +157,7 @@ export class Call {
 
   #terminated(session: Session): void {
     if (session !== this.#session) return;
-    this.#ended.resolve();
+    this.#finished.resolve();
     this.#tellEnd(this.#refusal ?? { reason: 'failed' });
   }
 
@@ -176,9 +176,9 @@ export class Call {
 
   async #hangUp(): Promise<void> {
     const session = this.#session;
-    if (!session || session.state === SessionState.Terminated) this.#ended.resolve();
+    if (!session || session.state === SessionState.Terminated) this.#finished.resolve();
     else if (session.state === SessionState.Established) {
-      const completed = () => this.#ended.resolve();
+      const completed = () => this.#finished.resolve();
       await session.bye({ requestDelegate: { onAccept: completed, onReject: completed, onRedirect: completed } });
     } else if (session instanceof Inviter) await session.cancel();
     else if ('reject' in session) await (session as Invitation).reject({ statusCode: 480 });

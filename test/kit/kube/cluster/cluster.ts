@@ -147,7 +147,10 @@ export class Cluster {
         return undefined;
       });
     };
-    return eventually(async () => `${what}: ${failed ?? 'not yet'}\n${await this.#state()}`, check, { within: timeoutMs, every: pollIntervalMs });
+    return eventually(async () => `${what}: ${failed ?? 'not yet'}\n${await this.#state()}`, check, {
+      within: timeoutMs,
+      every: pollIntervalMs,
+    });
   }
 
   /** Waits until all Kubernetes nodes report Ready. */

@@ -79,7 +79,8 @@ function readAll(line: MixerInput, from: number, blocks: number): Float32Array {
 }
 
 /** Largest step from one sample to the next. */
-const step = (samples: Float32Array) => samples.reduce((most, value, index) => Math.max(most, Math.abs(value - (samples[index - 1] ?? 0))), 0);
+const step = (samples: Float32Array) =>
+  samples.reduce((most, value, index) => Math.max(most, Math.abs(value - (samples[index - 1] ?? 0))), 0);
 
 test('packets form continuous audio although the sender clock jitters', () => {
   const line = new MixerInput(0);

@@ -24,12 +24,12 @@ test('requests with the same condition are woken together, the others keep waiti
 test('a condition is freed when its last client disconnects', async () => {
   const blockingRequests = new BlockingRequests();
   const [leaving, staying] = [new AbortController(), new AbortController()];
-  const left = Array.from({ length: 100 }, (_, key) =>
+  const aborted = Array.from({ length: 100 }, (_, key) =>
     blockingRequests.wait(String(key), { isOver: never, deadline: 60_000, signal: leaving.signal }),
   );
   const left = blockingRequests.wait('7', { isOver: never, deadline: 60_000, signal: staying.signal });
   leaving.abort();
-  await Promise.all(left);
+  await Promise.all(aborted);
   assert.deepEqual([blockingRequests.size, blockingRequests.kinds], [1, 1]);
   staying.abort();
   await left;
