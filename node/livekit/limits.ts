@@ -19,6 +19,8 @@ export const livekitLimits = {
   /** Maximum time without a pong, during which two pings are sent; the minimum is for peers that are removed early. */
   pongTimeout: 60_000,
   minPongTimeout: 2_000,
+  /** How long no receiver must need a layer of a video before its publisher may stop it. */
+  pauseDelay: 5_000,
   /** Interval of reports of the connection quality. */
   qualityInterval: 5_000,
   /** Timeout of the closing handshake. */

@@ -10,6 +10,7 @@ import type { RtpCapabilities, RtpParameters } from '../sdp/codecs.ts';
 import { renegotiationLimits } from '../sdp/description.ts';
 import { type IceCredentials, type MediaSection, type Offer, parseOffer } from '../sdp/offer.ts';
 import { producerParameters } from '../sdp/producer-parameters.ts';
+import { Dynacast, type DynacastOptions, type SentVideo } from './dynacast.ts';
 import { trackSid } from './ids.ts';
 import { sourceName } from './participants.ts';
 import type { RequestData } from './requests.ts';
@@ -18,10 +19,10 @@ import type { RequestData } from './requests.ts';
 const maxAnnounced = 64;
 
 type Announced = RequestData<'addTrack'> & { trackId: string };
-/** What a section sent last. `trackId`: undefined while it sends nothing. */
-type Sent = { parameters: RtpParameters; trackId: string | undefined };
+/** What a section sent last. `trackId`: undefined while it sends nothing; `codec`: as the client names it, if it does. */
+type Sent = { parameters: RtpParameters; trackId: string | undefined; codec: string };
 
-export type PublisherOptions = {
+export type PublisherOptions = Pick<DynacastOptions, 'pauseDelay' | 'send'> & {
   room: RoomSession;
   transport: TransportOptions;
   /** Of the room. */
@@ -36,6 +37,7 @@ export async function createPublisherTransport(room: RoomSession): Promise<Trans
 }
 
 export class Publisher {
+  readonly dynacast: Dynacast;
   readonly #options: PublisherOptions;
   readonly #sessionId = newSessionId();
   /** By cid, which the client chooses. */
@@ -52,6 +54,8 @@ export class Publisher {
   constructor(options: PublisherOptions) {
     this.#options = options;
     this.#transport = options.transport;
+    const { pauseDelay, send } = options;
+    this.dynacast = new Dynacast({ pauseDelay, send, videoOf: (trackId) => this.#videoOf(trackId) });
   }
 
   /** @throws ServiceError `too_many_requests` */
@@ -115,6 +119,7 @@ export class Publisher {
   /** The server removed a track. */
   removed(trackId: string): void {
     this.#received.delete(trackId);
+    this.dynacast.forget(trackId);
     for (const section of this.#sections.values()) if (section.trackId === trackId) section.trackId = undefined;
   }
 
@@ -159,7 +164,7 @@ export class Publisher {
         ...{ transportId: this.#transport.id, trackId, kind, rtpParameters: parameters, metadata, paused: announced.muted },
         encrypted: announced.encryption !== Encryption_Type.NONE,
       });
-      const sent = { parameters, trackId };
+      const sent = { parameters, trackId, codec: announced.simulcastCodecs[0]?.codec ?? '' };
       this.#sections.set(section.mid, sent);
       return sent;
     } catch (error) {
@@ -192,12 +197,22 @@ export class Publisher {
     return announced;
   }
 
+  #videoOf(trackId: string): SentVideo | undefined {
+    const sent = [...this.#sections.values()].find((section) => section.trackId === trackId);
+    if (!sent) return undefined;
+    const { codec, parameters } = sent;
+    const encodings = parameters.encodings ?? [];
+    const [, name = ''] = parameters.codecs[0]?.mimeType.toLowerCase().split('/') ?? [];
+    return { codec: codec || name, rids: encodings.flatMap(({ rid }) => rid ?? []) };
+  }
+
   #end(section: Sent): void {
     const { publications } = this.#options.room;
     const { trackId } = section;
     section.trackId = undefined;
     this.#received.delete(trackId ?? '');
     if (trackId !== undefined && [...publications.tracks].some(({ id }) => id === trackId)) publications.removeTrack(trackId, 'publisher');
+    this.dynacast.forget(trackId ?? '');
   }
 }
 

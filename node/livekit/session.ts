@@ -23,7 +23,11 @@ import { type Request, readRequest } from './requests.ts';
 import { RoomView, trackReceivedMessage, unpublishedMessage, unsupportedMessage } from './room-view.ts';
 import { Subscriber } from './subscriber.ts';
 
-export type SessionLimits = RequestQueueLimits & { readonly pongTimeout: number; readonly minPongTimeout: number };
+export type SessionLimits = RequestQueueLimits & {
+  readonly pongTimeout: number;
+  readonly minPongTimeout: number;
+  readonly pauseDelay: number;
+};
 export type LiveKitSessionOptions = Pick<RequestQueueOptions, 'rateLimit' | 'work'> & {
   log: Log;
   limits: SessionLimits;
@@ -132,6 +136,10 @@ export class LiveKitSession implements PeerConnection {
     if (this.#media?.publisher.received(trackId)) this.#send(trackReceivedMessage(trackSid(trackId)));
   }
 
+  layerNeeded(trackId: string, layer: number | undefined): void {
+    this.#media?.publisher.dynacast.need(trackId, layer);
+  }
+
   receiversChanged(publisherId: string): void {
     if (!this.#early) for (const message of this.#view.permissionMessages(publisherId)) this.#send(message);
   }
@@ -164,7 +172,8 @@ export class LiveKitSession implements PeerConnection {
     const transport = await createPublisherTransport(session);
     if (this.#ended) return;
     const publisher = new Publisher({
-      ...{ room: session, transport, capabilities },
+      ...{ room: session, transport, capabilities, pauseDelay: this.#options.limits.pauseDelay },
+      send: (message) => this.#send(message),
       rejected: (sid, error) => {
         this.#options.log.info({ track: sid, reason: error.message }, 'track of client rejected');
         this.#send(unpublishedMessage(sid));
@@ -310,6 +319,7 @@ export class LiveKitSession implements PeerConnection {
     this.#renewal.stop();
     this.#queue.end();
     this.#media?.subscriber.close();
+    this.#media?.publisher.dynacast.close();
     this.#options.ended();
     this.peer.disconnect(lostSince);
     this.#socket?.close(name);

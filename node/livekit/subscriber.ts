@@ -157,11 +157,13 @@ export class Subscriber {
   async #settle({ sections }: Pending, accepted: ReadonlySet<string>): Promise<void> {
     const { room, unsupported } = this.#options;
     const ready: string[] = [];
+    const hidden: string[] = [];
     for (const { section, closing } of sections) {
       if (closing) {
         section.state = 'free';
       } else if (accepted.has(section.mid)) {
-        if (section.state === 'live' && !this.#answered.has(section) && !this.#disabled.has(section.trackId)) ready.push(section.trackId);
+        const { state, trackId } = section;
+        if (state === 'live' && !this.#answered.has(section)) (this.#disabled.has(trackId) ? hidden : ready).push(trackId);
         this.#answered.add(section);
       } else if (section.state === 'live') {
         // The section is rejected by both sides now.
@@ -171,6 +173,8 @@ export class Subscriber {
       }
     }
     await room.subscriptions.allReady(ready);
+    // Their publishers need not send them. Fails only if the track or the worker has ended, which is reported elsewhere.
+    await Promise.all(hidden.map((trackId) => room.media.setSubscriptionPaused(trackId, true).catch(() => {})));
   }
 
   #offer(): void {

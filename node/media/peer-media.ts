@@ -24,6 +24,7 @@ import { checkInteger, checkRtpCapabilities, checkRtpParameters } from './parame
 import { PeerTransports } from './peer-transports.ts';
 import { rawStats } from './raw-stats.ts';
 import { consumeTrack } from './receivers/consume-track.ts';
+import { type Interest, maxLayer } from './receivers/demand.ts';
 import { ContinuedStream } from './receivers/fixed-stream.ts';
 import { whenConnected } from './receivers/when-connected.ts';
 import { SingleFlight } from './single-flight.ts';
@@ -50,8 +51,6 @@ export type MediaPeerOptions = {
 /** The events of a producer and of a consumer have no common type. */
 type TracedTrack = Pick<Producer, 'kind' | 'closed' | 'enableTraceEvent'> & { once(event: 'trace', report: () => void): unknown };
 type Stats = Awaited<ReturnType<PeerMedia['stats']>>;
-/** Largest layer index of a scalability mode. */
-const maxLayer = 7;
 
 /** unpublish, unsubscribe and close ignore unknown ids; all other methods throw a ServiceError. */
 export class MediaPeer implements PeerMedia {
@@ -60,6 +59,7 @@ export class MediaPeer implements PeerMedia {
   readonly #transports: PeerTransports;
   readonly #published = new SingleFlight<Producer>(trackNotFoundError);
   readonly #received = new SingleFlight<Consumer>(trackNotFoundError);
+  readonly #interests = new WeakMap<Consumer, Interest>();
   /** Receivers that are paused although they are ready. */
   readonly #paused = new WeakSet<Consumer>();
   readonly #fixed = new Set<ContinuedStream>();
@@ -133,6 +133,7 @@ export class MediaPeer implements PeerMedia {
   /** mediasoup requests a key frame for a receiver that is resumed. */
   async setSubscriptionPaused(trackId: string, paused: boolean): Promise<void> {
     const consumer = await this.#find(this.#received, trackId);
+    this.#interests.get(consumer)?.pause(paused);
     if (paused) {
       this.#paused.add(consumer);
       await this.#call(trackId, 'pause', () => consumer.pause());
@@ -154,6 +155,7 @@ export class MediaPeer implements PeerMedia {
     checkInteger('spatialLayer', spatialLayer, 0, maxLayer);
     if (temporalLayer !== undefined) checkInteger('temporalLayer', temporalLayer, 0, maxLayer);
     const consumer = await this.#find(this.#received, trackId);
+    this.#interests.get(consumer)?.prefer(spatialLayer);
     const layers = { spatialLayer, temporalLayer };
     const limiter = this.#limiters.get(consumer);
     await (limiter ? limiter.prefer(layers) : this.#call(trackId, 'set layers', () => consumer.setPreferredLayers(layers)));
@@ -233,7 +235,8 @@ export class MediaPeer implements PeerMedia {
     const producer = await leg.worker.call('publish', call, closeAfterTimeout).catch((error: unknown) => {
       throw transport.closed ? mediaClosedError() : toClientError(error, 'rtpParameters were');
     });
-    tracks.add(trackId, producer);
+    tracks.add(trackId, producer, (layer) => this.#layerNeeded(producer, layer));
+    this.#layerNeeded(producer, undefined);
     producer.observer.once('close', () => this.#published.ended(trackId, producer));
     if (kind === 'audio') this.#options.onAudio(router, producer);
     this.#watchFirstFrame('send', producer);
@@ -247,7 +250,9 @@ export class MediaPeer implements PeerMedia {
       return tracks.has(trackId) ? toClientError(error, 'rtpCapabilities were') : trackNotFoundError(trackId);
     };
     const onClosed = (consumer: Consumer) => this.#received.ended(trackId, consumer);
-    const { consumer, limiter } = await consumeTrack(trackId, { leg, tracks, transport }, { rtpCapabilities, onClosed, toError });
+    const options = { rtpCapabilities, onClosed, toError };
+    const { consumer, limiter, interest } = await consumeTrack(trackId, { leg, tracks, transport }, options);
+    this.#interests.set(consumer, interest);
     if (limiter) this.#limiters.set(consumer, limiter);
     consumer.on('layerschange', (layers) => {
       const changed = layers ? { spatialLayer: layers.spatialLayer, temporalLayer: layers.temporalLayer } : null;
@@ -255,6 +260,10 @@ export class MediaPeer implements PeerMedia {
     });
     this.#watchFirstFrame('recv', consumer);
     return consumer;
+  }
+
+  #layerNeeded({ id, kind }: Producer, layer: number | undefined): void {
+    if (kind === 'video') this.#options.listener.layerNeeded?.(id, layer);
   }
 
   /** The worker reports key frames, or packets of audio, until the first one. */

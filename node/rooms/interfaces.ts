@@ -56,6 +56,8 @@ export interface RoomMedia {
 
 export type PeerMediaListener = {
   layersChanged: (trackId: string, layers: Layers | null) => void;
+  /** The largest spatial layer that receivers of a published video need; undefined: none. First when it is published, then if it changes. */
+  layerNeeded?: ((trackId: string, layer: number | undefined) => void) | undefined;
   /** A connected transport failed permanently because of its packets. */
   failed: (reason: string) => void;
   /** For peers whose connection has no socket: `lost` may become `connected` again, `closed` is final. */
@@ -309,6 +311,8 @@ export interface PeerConnection {
   relayed?: ((message: object) => void) | undefined;
   /** Another peer receives a track of this one; also called for each further one. */
   trackReceived?: ((trackId: string) => void) | undefined;
+  /** As PeerMediaListener has it. */
+  layerNeeded?: PeerMediaListener['layerNeeded'];
   /** Another peer changed which peers may receive its tracks. */
   receiversChanged?: ((publisherId: string) => void) | undefined;
   /** The media transport of the peer changed. Only for connections without a socket. */

@@ -23,8 +23,14 @@ export async function startLiveKitFixture(t: TestContext, env: Record<string, st
 
 const worker = fileURLToPath(import.meta.resolve('livekit-client/e2ee-worker'));
 
-/** `key`: encrypts all media and data end to end. */
-type JoinOptions = { token?: AccessTokenInit; url?: string; options?: { autoSubscribe?: boolean }; key?: string };
+/** `room`: options of the room of the client; `key`: encrypts all media and data end to end. */
+type JoinOptions = {
+  token?: AccessTokenInit;
+  url?: string;
+  options?: { autoSubscribe?: boolean };
+  room?: { dynacast?: boolean };
+  key?: string;
+};
 type Publishing = { colour?: string; width?: number; height?: number; tone?: number };
 
 /** A participant of a room with LiveKit's client. */
@@ -37,21 +43,22 @@ export class LiveKitPeer extends MediaPage {
   static async join(
     { node, browser, pageUrl, roomId }: ClientFixture,
     identity: string,
-    { token = {}, url = node.url, options = {}, key }: JoinOptions = {},
+    { token = {}, url = node.url, options = {}, room = {}, key }: JoinOptions = {},
   ): Promise<LiveKitPeer> {
     const page = await browser.newPage(pageUrl);
     const signed = await signAccessToken({ identity, room: roomId, ...token });
     await page.evaluate(
-      async ([address, text, given, encryption]) => {
+      async ([address, text, given, ofRoom, encryption]) => {
         livekit.rooms.main = encryption
           ? await livekit.LiveKitRoom.encrypted(encryption.key, encryption.worker)
-          : new livekit.LiveKitRoom();
+          : new livekit.LiveKitRoom(ofRoom);
         await livekit.rooms.main.room.connect(address, text, given);
       },
       [
         url.replace(/^http/, 'ws'),
         signed,
         options,
+        room,
         key === undefined ? undefined : { key, worker: await readFile(worker, 'utf8') },
       ] as const,
     );

@@ -104,7 +104,7 @@ export class PeerData implements PeerDataMedia {
 
   async #consume(transport: WebRtcTransport, dataTrackId: string): Promise<DataConsumer> {
     const { leg, dataTracks } = this.#options;
-    const release = await dataTracks.hold(dataTrackId);
+    const { release } = await dataTracks.hold(dataTrackId);
     const call = transport.consumeData({ dataProducerId: dataTrackId });
     const consumer = await leg.worker.call('subscribe data', call, closeAfterTimeout).catch((error: unknown) => {
       release();

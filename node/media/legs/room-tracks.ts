@@ -1,6 +1,7 @@
 // Tracks of a room over its legs: each is at the leg of its publisher, and piped to another leg while it has a receiver there.
 import type { DataProducer, Producer } from 'mediasoup/types';
 import { Timer } from '../../common/timer.ts';
+import { Demand, type Interest } from '../receivers/demand.ts';
 import type { Leg } from './leg.ts';
 import { Pipe, type PipedTrack } from './pipe.ts';
 
@@ -8,7 +9,9 @@ import { Pipe, type PipedTrack } from './pipe.ts';
 const lingerMs = 2_000;
 
 type Source = Producer | DataProducer;
-type Home<Made extends Source> = { made: Made; leg: Leg };
+type Home<Made extends Source> = { made: Made; leg: Leg; demand: Demand };
+/** One receiver of a track, which it can receive until `release`. */
+export type TrackHold = { readonly interest: Interest; readonly release: () => void };
 /** The events of both kinds of tracks have no common type. */
 type Closing = { once(event: 'close', listener: () => void): unknown };
 
@@ -39,7 +42,10 @@ export class RoomTracks<Made extends Source> {
   add(trackId: string, home: Home<Made>): void {
     this.#homes.set(trackId, home);
     const observer: Closing = home.made.observer;
-    observer.once('close', () => this.#homes.delete(trackId));
+    observer.once('close', () => {
+      home.demand.end();
+      this.#homes.delete(trackId);
+    });
   }
 }
 
@@ -72,28 +78,42 @@ export class LegTracks<Made extends Source> {
     return this.#held.size;
   }
 
-  /** Adds a track that was published at this leg; it is removed when it closes. */
-  add(trackId: string, made: Made): void {
-    this.#room.add(trackId, { made, leg: this.#leg });
+  /** Adds a track that was published at this leg; it is removed when it closes. `needed`: called when its demand changes. */
+  add(trackId: string, made: Made, needed?: (layer: number | undefined) => void): void {
+    this.#room.add(trackId, { made, leg: this.#leg, demand: new Demand(needed) });
   }
 
   /**
-   * Makes a track available to a receiver at this leg until the returned function is called.
+   * Makes a track available to a receiver at this leg until it is released.
    * @throws ServiceError `track_not_found`, `unavailable`
    */
-  async hold(trackId: string): Promise<() => void> {
-    const { made, leg } = this.#room.find(trackId);
-    if (leg === this.#leg) return () => {};
+  async hold(trackId: string): Promise<TrackHold> {
+    const home = this.#room.find(trackId);
+    const interest = home.demand.add();
+    try {
+      const release = home.leg === this.#leg ? () => {} : await this.#holdPiped(trackId, home);
+      const end = () => {
+        interest.end();
+        release();
+      };
+      return { interest, release: end };
+    } catch (error) {
+      interest.end();
+      throw error;
+    }
+  }
+
+  close(): void {
+    for (const held of [...this.#held.values()]) held.close();
+  }
+
+  #holdPiped(trackId: string, { made, leg }: Home<Made>): Promise<() => void> {
     let held = this.#held.get(trackId);
     if (!held) {
       held = new HeldTrack(leg, this.#pipe(leg, made), () => this.#ended(trackId, leg));
       this.#held.set(trackId, held);
     }
     return held.hold();
-  }
-
-  close(): void {
-    for (const held of [...this.#held.values()]) held.close();
   }
 
   async #pipe(from: Leg, made: Made): Promise<PipedTrack> {

@@ -4,6 +4,7 @@ import { InitialLayerLimiter, initialLayers } from '../initial-layers.ts';
 import type { Leg } from '../legs/leg.ts';
 import type { LegTracks } from '../legs/room-tracks.ts';
 import { closeAfterTimeout, toWorkerError, trackNotFoundError } from '../media-error.ts';
+import type { Interest } from './demand.ts';
 
 type Receiver = {
   leg: Leg;
@@ -17,8 +18,8 @@ type ConsumeOptions = Pick<ConsumerOptions, 'rtpCapabilities' | 'mid'> & {
   toError: (error: unknown) => unknown;
 };
 
-/** `limiter`: it sets the layers of the consumer, if there is one. */
-export type ConsumedTrack = { consumer: Consumer; limiter: InitialLayerLimiter | undefined };
+/** `limiter`: it sets the layers of the consumer, if there is one. `interest`: what the consumer needs; it ends with it. */
+export type ConsumedTrack = { consumer: Consumer; limiter: InitialLayerLimiter | undefined; interest: Interest };
 
 /**
  * Creates a paused consumer. The track is piped to the leg until the consumer closes, and counts as load of its worker.
@@ -30,7 +31,7 @@ export async function consumeTrack(
   { rtpCapabilities, mid, onClosed, toError }: ConsumeOptions,
 ): Promise<ConsumedTrack> {
   const { worker } = leg;
-  const release = await tracks.hold(trackId);
+  const { interest, release } = await tracks.hold(trackId);
   const producer = tracks.get(trackId);
   const preferredLayers = producer && initialLayers(producer);
   const options = {
@@ -52,11 +53,11 @@ export async function consumeTrack(
   });
   // If the track ended meanwhile, the worker's notification arrived before there was a listener.
   if (!tracks.has(trackId)) consumer.close();
-  if (!preferredLayers) return { consumer, limiter: undefined };
+  if (!preferredLayers) return { consumer, limiter: undefined, interest };
   const limiter = new InitialLayerLimiter(consumer, async (layers) => {
     await worker.call('set layers', consumer.setPreferredLayers(layers)).catch((error: unknown) => {
       throw toWorkerError(error, () => trackNotFoundError(trackId));
     });
   });
-  return { consumer, limiter };
+  return { consumer, limiter, interest };
 }

@@ -57,6 +57,7 @@ export class RoomSession {
     this.#room = room;
     this.media = room.media.openPeer(peerId, {
       layersChanged: (trackId, layers) => connection.send({ event: 'layersChanged', data: { trackId, layers } }),
+      ...(connection.layerNeeded && { layerNeeded: (trackId, layer) => connection.layerNeeded?.(trackId, layer) }),
       failed: options.failed,
       ...(connection.transportChanged && { transportChanged: (state) => connection.transportChanged?.(state) }),
       firstFrame: options.firstFrame,

@@ -16,6 +16,7 @@ import {
   type TrackPermission,
   UpdateParticipantMetadata,
   UpdateTrackSettings,
+  VideoQuality,
 } from '@livekit/protocol';
 import { WebSocket } from 'ws';
 import type { PeerStats, Quality } from '../../../api/stats.ts';
@@ -222,6 +223,26 @@ test('a client is notified of a video that is not sent for lack of bandwidth, an
   bob.send({ case: 'pingReq', value: new Ping() });
   await bob.waitFor('pongResp');
   assert.equal(bob.messages.filter((message) => message.case === 'streamStateUpdate').length, 2);
+});
+
+test('a publisher is requested to stop layers that no receiver needs, and to send them again', async (t) => {
+  const { join, peer } = await start(t, { limits: { ...livekitLimits, pauseDelay: 10 } });
+  const ada = await join('ada');
+  const sid = await publishVideo(ada);
+  const [track] = peer('ada').session.publications.tracks;
+  const need = (layer: number | undefined) => peer('ada').session.connection.layerNeeded?.(track?.id ?? '', layer);
+  const requested = async () => {
+    const { trackSid, subscribedCodecs } = await ada.waitFor('subscribedQualityUpdate');
+    assert.equal(trackSid, sid);
+    return subscribedCodecs.map(({ codec, qualities }) => [
+      codec,
+      qualities.flatMap(({ quality, enabled }) => (enabled ? VideoQuality[quality] : [])),
+    ]);
+  };
+  need(undefined);
+  assert.deepEqual(await requested(), [['vp8', []]]);
+  need(1);
+  assert.deepEqual(await requested(), [['vp8', ['LOW', 'MEDIUM']]]);
 });
 
 test('a client changes its metadata and attributes, except those of its token', async (t) => {
