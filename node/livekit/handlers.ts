@@ -3,11 +3,12 @@ import { RequestResponse, RequestResponse_Reason } from '@livekit/protocol';
 import { type ErrorCode, ServiceError } from '../../api/errors.ts';
 import type { TrackView } from '../../api/track.ts';
 import type { Peer } from '../rooms/peers/peer.ts';
+import { trackSid } from './ids.ts';
 import type { Message } from './messages.ts';
 import { attributesPatchOf, metadataOf } from './participants.ts';
 import type { Publisher } from './publisher.ts';
 import type { Request, RequestData, RequestMethod } from './requests.ts';
-import type { RoomView } from './room-view.ts';
+import { type RoomView, unpublishedMessage } from './room-view.ts';
 import { spatialLayer } from './simulcast.ts';
 import type { Subscriber } from './subscriber.ts';
 
@@ -36,10 +37,7 @@ const handlers: Handlers = {
   },
   subscription: async ({ peer, view }, { trackSids, participantTracks, subscribe }) => {
     const { subscriptions } = peer.session;
-    const sids = new Set([...trackSids, ...participantTracks.flatMap((each) => each.trackSids)]);
-    for (const sid of sids) {
-      const trackId = view.roster.trackId(sid);
-      if (trackId === undefined) continue;
+    for (const trackId of view.roster.trackIds([...trackSids, ...participantTracks.flatMap((each) => each.trackSids)])) {
       if (subscribe) await subscriptions.subscribe(trackId);
       else if (subscriptions.has(trackId)) subscriptions.unsubscribe(trackId);
     }
@@ -52,10 +50,21 @@ const handlers: Handlers = {
     peer.session.publications.setReceivers(allParticipants ? 'all' : new Map(named));
   },
   trackSetting: async (context, { trackSids, ...setting }) => {
-    for (const sid of trackSids) {
-      const track = context.view.roster.track(context.view.roster.trackId(sid) ?? '');
+    const { roster } = context.view;
+    for (const trackId of roster.trackIds(trackSids)) {
+      const track = roster.track(trackId);
       if (track && context.peer.session.subscriptions.has(track.id)) await applySetting(context, track, setting);
     }
+  },
+  syncState: async (context, { subscription, publishTracks, trackSidsDisabled }) => {
+    const { peer, publisher, subscriber, view, send } = context;
+    const published = publishTracks.flatMap(({ track }) => track?.sid ?? []);
+    const known = new Set(publisher.trackIds(published).map(trackSid));
+    // The server removed them while the client had no connection.
+    for (const sid of published) if (!known.has(sid)) send(unpublishedMessage(sid));
+    if (subscription) await handlers.subscription(context, subscription);
+    for (const trackId of view.roster.trackIds(trackSidsDisabled))
+      if (peer.session.subscriptions.has(trackId)) await subscriber.setEnabled(trackId, false);
   },
   updateMetadata: ({ peer, view, send }, data) => {
     const respond = (reason: RequestResponse_Reason, message = '') =>
@@ -79,7 +88,7 @@ const reasons: Partial<Record<ErrorCode, RequestResponse_Reason>> = {
   too_large: RequestResponse_Reason.LIMIT_EXCEEDED,
 };
 /** Cost in units (RequestQueue) of requests that are more expensive for the node or the media worker. */
-const costs: Partial<Record<RequestMethod, number>> = { offer: 5, addTrack: 1, updateMetadata: 5, subscriptionPermission: 5 };
+const costs: Partial<Record<RequestMethod, number>> = { offer: 5, addTrack: 1, updateMetadata: 5, subscriptionPermission: 5, syncState: 5 };
 
 export function costOf({ method }: Request): number {
   return costs[method] ?? 0;

@@ -14,6 +14,7 @@ import {
   SpeakerInfo,
   SpeakersChanged,
 } from '@livekit/protocol';
+import type { ServiceError } from '../../api/errors.ts';
 import type { Metadata } from '../../api/json.ts';
 import type { AudioLevel } from '../../api/socket/peer-events.ts';
 import type { CloseReason } from '../rooms/interfaces.ts';
@@ -33,7 +34,7 @@ const pingTimeout = 15;
 
 type Leave = { action: LeaveRequest_Action; reason: DisconnectReason };
 /** What a client does when its session ends. */
-const leaves: Readonly<Record<CloseReason | 'resumeFailed' | 'joinFailed', Leave>> = {
+const leaves: Readonly<Record<CloseReason | 'resumeFailed' | 'joinFailed' | 'proxyClosed', Leave>> = {
   peerRemoved: { action: LeaveRequest_Action.DISCONNECT, reason: DisconnectReason.PARTICIPANT_REMOVED },
   peerDenied: { action: LeaveRequest_Action.DISCONNECT, reason: DisconnectReason.PARTICIPANT_REMOVED },
   roomStopped: { action: LeaveRequest_Action.DISCONNECT, reason: DisconnectReason.ROOM_DELETED },
@@ -41,6 +42,8 @@ const leaves: Readonly<Record<CloseReason | 'resumeFailed' | 'joinFailed', Leave
   joinFailed: { action: LeaveRequest_Action.DISCONNECT, reason: DisconnectReason.JOIN_FAILURE },
   roomMoved: { action: LeaveRequest_Action.RECONNECT, reason: DisconnectReason.SERVER_SHUTDOWN },
   internalError: { action: LeaveRequest_Action.RECONNECT, reason: DisconnectReason.STATE_MISMATCH },
+  /** The session continues on another node; the client may resume it at any node. */
+  proxyClosed: { action: LeaveRequest_Action.RESUME, reason: DisconnectReason.SERVER_SHUTDOWN },
   resumeFailed: { action: LeaveRequest_Action.RECONNECT, reason: DisconnectReason.STATE_MISMATCH },
 };
 export type LeaveCause = keyof typeof leaves;
@@ -52,6 +55,13 @@ export function encode(message: Message): Buffer {
 export function leaveMessage(cause: LeaveCause): Message {
   const { action, reason } = leaves[cause];
   return { case: 'leave', value: new LeaveRequest({ action, reason, canReconnect: action !== LeaveRequest_Action.DISCONNECT }) };
+}
+
+/** Of a client that cannot enter. A client that was in the room joins again until it is recreated, unless its end was final. */
+export function refusalCause({ code, retryable }: Pick<ServiceError, 'code' | 'retryable'>, resuming: boolean): LeaveCause {
+  if (retryable) return 'resumeFailed';
+  if (resuming && code === 'room_not_found') return 'roomMoved';
+  return resuming && code === 'room_ended' ? 'roomStopped' : 'joinFailed';
 }
 
 export type RoomState = {

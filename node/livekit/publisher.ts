@@ -12,8 +12,10 @@ import { type IceCredentials, type MediaSection, type Offer, parseOffer } from '
 import { producerParameters } from '../sdp/producer-parameters.ts';
 import { Dynacast, type DynacastOptions, type SentVideo } from './dynacast.ts';
 import { trackSid } from './ids.ts';
+import type { Message } from './messages.ts';
 import { sourceName } from './participants.ts';
 import type { RequestData } from './requests.ts';
+import { trackReceivedMessage } from './room-view.ts';
 
 /** Announced tracks without a section. */
 const maxAnnounced = 64;
@@ -65,14 +67,13 @@ export class Publisher {
       throw new ServiceError('too_many_requests', `More than ${maxAnnounced} tracks are announced and not sent`);
     const announced = this.#announced.get(cid) ?? { ...data, trackId: newId() };
     this.#announced.set(cid, announced);
-    const { name, source, type, width, height, muted, stereo, disableDtx, stream, encryption, layers, trackId } = announced;
-    const track = new TrackInfo({
-      ...{ sid: trackSid(trackId), name, source, type, width, height, muted, stereo, disableDtx, stream, disableRed: true },
-      simulcast: layers.length > 1,
-      encryption,
-      layers,
-    });
-    return new TrackPublishedResponse({ cid, track });
+    return announcedResponse(announced);
+  }
+
+  /** What a client that resumes may have missed about its tracks. */
+  missed(): Message[] {
+    const announced = [...this.#announced.values()].map((each): Message => ({ case: 'trackPublished', value: announcedResponse(each) }));
+    return [...announced, ...[...this.#received].map((trackId) => trackReceivedMessage(trackSid(trackId)))];
   }
 
   /** Publishes and ends tracks as offered. @throws ServiceError `offer_rejected` and others */
@@ -214,6 +215,17 @@ export class Publisher {
     if (trackId !== undefined && [...publications.tracks].some(({ id }) => id === trackId)) publications.removeTrack(trackId, 'publisher');
     this.dynacast.forget(trackId ?? '');
   }
+}
+
+function announcedResponse(announced: Announced): TrackPublishedResponse {
+  const { cid, name, source, type, width, height, muted, stereo, disableDtx, stream, encryption, layers, trackId } = announced;
+  const track = new TrackInfo({
+    ...{ sid: trackSid(trackId), name, source, type, width, height, muted, stereo, disableDtx, stream, disableRed: true },
+    simulcast: layers.length > 1,
+    encryption,
+    layers,
+  });
+  return new TrackPublishedResponse({ cid, track });
 }
 
 function metadataOf({ source, name, width, height, stream, encryption }: Announced): Metadata {

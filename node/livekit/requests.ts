@@ -20,6 +20,11 @@ const sids = z.array(sid).max(maxSids);
 const name = z.string().max(256);
 const size = z.int().min(0).max(16_384);
 const description = z.object({ type: z.string().max(16), sdp: z.string().max(renegotiationLimits.length), id: z.int().min(0) });
+const subscription = z.object({
+  trackSids: sids,
+  subscribe: z.boolean(),
+  participantTracks: z.array(z.object({ trackSids: sids })).max(maxSids),
+});
 const layer = z.object({ quality: z.int().min(0).max(3), width: size, height: size, bitrate: z.int().min(0) });
 
 /** By the case of the message. Cases without a schema are ignored: this server does not need them. */
@@ -45,11 +50,7 @@ export const requestSchemas = {
     sid,
   }),
   mute: z.object({ sid, muted: z.boolean() }),
-  subscription: z.object({
-    trackSids: sids,
-    subscribe: z.boolean(),
-    participantTracks: z.array(z.object({ trackSids: sids })).max(maxSids),
-  }),
+  subscription,
   subscriptionPermission: z.object({
     allParticipants: z.boolean(),
     trackPermissions: z
@@ -62,6 +63,12 @@ export const requestSchemas = {
     name,
     attributes: z.record(z.string().min(1).max(128), z.string().max(16 * 1024)),
     requestId: z.int().min(0),
+  }),
+  /** Of a client that resumed. */
+  syncState: z.object({
+    subscription: subscription.optional(),
+    publishTracks: z.array(z.object({ track: z.object({ sid }).optional() })).max(maxSids),
+    trackSidsDisabled: sids,
   }),
   ping: z.bigint(),
   pingReq: z.object({ timestamp: z.bigint() }),

@@ -79,7 +79,9 @@ export class RoomView {
     const permissions = this.roster.all.flatMap(({ id }) => this.permissionMessages(id, { repeat: true }));
     const updates = changes.length > 0 ? [updateMessage(changes, this.#next)] : [];
     const streams = this.#streams.size > 0 ? [this.#streamStates(this.#streams.keys())] : [];
-    return [this.ownUpdate(), ...updates, ...permissions, ...streams, this.#roomUpdate()];
+    // A client that unmuted itself since stays muted by the server.
+    const mutes = this.#ownTracks().flatMap(({ id, muted, paused }) => (muted && !paused ? [muteMessage(trackSid(id))] : []));
+    return [...mutes, this.ownUpdate(), ...updates, ...permissions, ...streams, this.#roomUpdate()];
   }
 
   /** Which tracks of a participant the client may receive, as far as that changed. `repeat`: also what was sent before. */

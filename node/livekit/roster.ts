@@ -50,6 +50,12 @@ export class Roster {
     return this.#tracks().find(({ id }) => trackSid(id) === sid)?.id;
   }
 
+  /** Of several SIDs, each once; unknown ones are left out. */
+  trackIds(sids: readonly string[]): string[] {
+    const known = new Map(this.#tracks().map(({ id }) => [trackSid(id), id]));
+    return [...new Set(sids)].flatMap((sid) => known.get(sid) ?? []);
+  }
+
   track(trackId: string): TrackView | undefined {
     return this.#tracks().find(({ id }) => id === trackId);
   }

@@ -104,8 +104,10 @@ export class LiveKitSession implements PeerConnection {
     const iceServers = iceServersOf(this.#options.iceServers());
     const lastMessageSeq = this.#media?.data.lastSequence ?? 0;
     this.#send({ case: 'reconnect', value: new ReconnectResponse({ iceServers, serverInfo: serverInfo(), lastMessageSeq }) });
-    for (const message of this.#view.missed()) this.#send(message);
-    await this.#media?.subscriber.restart();
+    const { publisher, subscriber } = this.#media ?? {};
+    for (const message of [...this.#view.missed(), ...(publisher?.missed() ?? [])]) this.#send(message);
+    publisher?.dynacast.repeat();
+    await subscriber?.restart();
   }
 
   send(event: PeerEvent): void {

@@ -20,7 +20,7 @@ import {
 import { forwardedSocket } from '../websocket/proxied-session.ts';
 import { QualityReports, type QualityReportsOptions } from './connection-quality.ts';
 import { type ConnectionQuery, readConnection } from './connection-query.ts';
-import { encode, type LeaveCause, leaveMessage } from './messages.ts';
+import { encode, type LeaveCause, leaveMessage, refusalCause } from './messages.ts';
 import { LiveKitSession, type LiveKitSessionOptions, type SessionLimits } from './session.ts';
 
 export type LiveKitSocketsOptions = Omit<BinaryAcceptorOptions, 'authenticate' | 'limits'> &
@@ -80,7 +80,7 @@ export class LiveKitSockets {
   }
 
   async #enter(entering: Entering): Promise<void> {
-    const { access, socket } = entering;
+    const { access, query, socket } = entering;
     const { log } = this.#options;
     try {
       const peer = await this.#admit(entering);
@@ -89,17 +89,19 @@ export class LiveKitSockets {
       const failure = toServiceError(error);
       if (failure.code === 'internal') log.error({ err: error }, 'LiveKit client could not join');
       else log.info({ room: access.roomId, code: failure.code, reason: failure.message }, 'LiveKit client rejected');
-      dismiss(socket, failure.retryable ? 'resumeFailed' : 'joinFailed');
+      dismiss(socket, refusalCause(failure, query.reconnect));
     }
   }
 
   /** @returns undefined if another node has the room, or the client left meanwhile. @throws ServiceError of openRoom() and enter() */
   async #admit(entering: Entering): Promise<Peer | undefined> {
-    const { access, request, socket } = entering;
+    const { access, query, request, socket } = entering;
     const { access: admission } = this.#options;
     if (!admission.isLocal(access)) {
       if ((await this.#proxy(entering)) || !socket.open) return undefined;
-      await admission.openRoom(access, { forwarded: request.client.forwarded });
+      // Which incarnation a client that resumes was in is not known.
+      const incarnation = query.reconnect ? '' : undefined;
+      await admission.openRoom(access, { forwarded: request.client.forwarded, incarnation });
       if (!admission.isLocal(access) && (await this.#proxy(entering))) return undefined;
     }
     return socket.open ? admission.enter(access) : undefined;
@@ -112,6 +114,7 @@ export class LiveKitSockets {
       path: pathOf(request, query.token),
       binary: true,
       client: request.client,
+      ending: () => socket.send(encode(leaveMessage('proxyClosed'))),
     });
     socket.listen(listener);
     if (await this.#options.forward(access.roomId, forwarded)) return true;

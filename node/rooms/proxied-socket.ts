@@ -29,6 +29,8 @@ export type ProxiedSocket = {
   drained: () => Promise<void>;
   pause: () => void;
   resume: () => void;
+  /** Called before this node closes the socket, although the session at the owning node may continue. */
+  ending?: (() => void) | undefined;
   /** `code`: a close code that may be sent. */
   close: (code: number, reason: string) => void;
   /** Resolves when the socket is closed for any reason. */

@@ -3,12 +3,12 @@ import type { ProxiedSocket, ProxiedSocketListener } from '../rooms/proxied-sock
 import type { FrameSocket, FrameSocketListener } from './frame-socket.ts';
 import type { ClientAddress } from './upgrade.ts';
 
-export type ProxiedRequest<Frame> = Pick<ProxiedSocket, 'path' | 'binary'> & { first?: Frame; client: ClientAddress };
+export type ProxiedRequest<Frame> = Pick<ProxiedSocket, 'path' | 'binary' | 'ending'> & { first?: Frame; client: ClientAddress };
 
 /** `listener` receives the frames; they are held until the remote node listens. The acceptor bounds early frames. */
 export function forwardedSocket<Frame extends string | Buffer>(
   socket: FrameSocket<Frame>,
-  { path, binary, first, client }: ProxiedRequest<Frame>,
+  { path, binary, first, client, ending }: ProxiedRequest<Frame>,
 ): { socket: ProxiedSocket; listener: FrameSocketListener<Frame> } {
   const { address, trace } = client;
   let early: Frame[] = [];
@@ -29,6 +29,7 @@ export function forwardedSocket<Frame extends string | Buffer>(
     path,
     binary,
     first,
+    ending,
     address,
     trace,
     closed: socket.closed,

@@ -1,6 +1,7 @@
 // Two nodes with real distribution: every feature works at the node that does not own the room.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { DisconnectReason, LeaveRequest_Action } from '@livekit/protocol';
 import { accessKeysText, signAccessToken } from '../kit/access-tokens.ts';
 import { LiveKitSocket } from '../kit/livekit/livekit-socket.ts';
 import { obs } from '../kit/media/sdp-offers.ts';
@@ -155,7 +156,7 @@ test('of 100 simultaneous joins, and of 12 offers of encoders, with access token
   assert.deepEqual(await sockets[0]?.closed, { code: 4409, reason: 'Taken over by a newer socket' });
 });
 
-test('a LiveKit client joins at the node that does not own the room, and resumes its session at the other', async (t) => {
+test('a LiveKit client joins at the node that does not own the room, and resumes its session when that node ends', async (t) => {
   const both = { SVC_ACCESS_KEYS: accessKeysText, SVC_LIVEKIT_ENABLED: 'true' };
   const { owner, nonOwner } = await startNodePair(t, { both });
   await owner.node.parts.rooms.createRoom({ roomId: 'r' });
@@ -167,7 +168,11 @@ test('a LiveKit client joins at the node that does not own the room, and resumes
   assert.deepEqual([participant?.identity, room?.name], ['ada', 'r']);
   assert.match((await ada.waitFor('offer')).sdp, /^m=application /m);
   assert.equal(owner.node.parts.rooms.findPeer('r', 'ada')?.connected, true);
-  ada.webSocket.terminate();
+  const closing = nonOwner.close();
+  const { action, reason } = await ada.waitFor('leave');
+  assert.deepEqual([action, reason], [LeaveRequest_Action.RESUME, DisconnectReason.SERVER_SHUTDOWN]);
+  assert.equal((await ada.closed).code, 1001);
+  await closing;
   const resumed = await LiveKitSocket.open(owner.url, token, { reconnect: '1', sid: participant?.sid ?? '' });
   await resumed.waitFor('reconnect');
   resumed.send({ case: 'leave', value: {} });

@@ -65,6 +65,7 @@ export class SocketPipe {
 
   /** Closes both sides. The client may reconnect, and the owning node keeps its session. Idempotent. */
   end(): void {
+    this.#client.ending?.();
     this.#client.close(closeCodes.goingAway.code, closeCodes.goingAway.reason);
     this.#closing = true;
     this.#owner.terminate();

@@ -1,7 +1,6 @@
 // Websockets of LiveKit clients on fake media: joins, updates, resumes, and what ends a session.
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import {
   AddTrackRequest,
   ConnectionQuality,
@@ -20,71 +19,16 @@ import {
 } from '@livekit/protocol';
 import { WebSocket } from 'ws';
 import type { PeerStats, Quality } from '../../../api/stats.ts';
-import { TokenBucket } from '../../../node/common/token-bucket.ts';
 import { participantSid } from '../../../node/livekit/ids.ts';
 import { livekitLimits } from '../../../node/livekit/limits.ts';
-import { LiveKitSockets, type LiveKitSocketsOptions } from '../../../node/livekit/sockets.ts';
-import { AccessAdmission } from '../../../node/rooms/access-admission.ts';
-import { AccessTokens } from '../../../node/rooms/tokens/access-tokens.ts';
-import { accessKey, signAccessToken } from '../../kit/access-tokens.ts';
+import { signAccessToken } from '../../kit/access-tokens.ts';
 import { eventually } from '../../kit/eventually.ts';
 import { connectPeer, joinPeer } from '../../kit/fakes/rooms.ts';
-import { makeLiveKitRooms } from '../../kit/livekit/livekit-rooms.ts';
 import { LiveKitSocket } from '../../kit/livekit/livekit-socket.ts';
-import { offers } from '../../kit/media/sdp-offers.ts';
-import { listen } from '../../kit/network/listen.ts';
-import { silentLog } from '../../kit/silent-log.ts';
-
-async function start(t: TestContext, options: Partial<LiveKitSocketsOptions> = {}) {
-  const { rooms } = await makeLiveKitRooms(t);
-  const sockets = new LiveKitSockets({
-    log: silentLog(),
-    limits: livekitLimits,
-    access: new AccessAdmission({
-      rooms,
-      tokens: new AccessTokens({ keys: () => [accessKey], maxTtl: () => 86_400_000 }),
-      openRoom: async (given) => void (await rooms.createRoom(given)),
-      discovering: () => false,
-    }),
-    forward: () => false,
-    workOf: () => new TokenBucket(() => null, 1),
-    iceServers: () => [{ urls: ['turn:turn.example.com'], username: 'u', credential: 'c' }],
-    findPeer: (roomId, peerId) => rooms.findPeer(roomId, peerId),
-    statsOf: async () => ({ peers: [] }),
-    checkOrigin: () => 'any',
-    address: () => 'node.example.com',
-    rateLimit: () => 50,
-    resumeWindow: () => 10_000,
-    ...options,
-  });
-  const server = createServer();
-  server.on('upgrade', (request, socket, head) => sockets.handleUpgrade(request, socket, head));
-  const url = `http://127.0.0.1:${await listen(t, server)}`;
-  t.after(async () => {
-    rooms.close('test');
-    await sockets.close();
-  });
-  const open = async (identity: string, query: Record<string, string> = {}, claims: Record<string, unknown> = {}) =>
-    LiveKitSocket.open(url, await signAccessToken({ identity, claims }), query);
-  const join = async (identity: string, claims: Record<string, unknown> = {}) => {
-    const socket = await open(identity, {}, claims);
-    return Object.assign(socket, { joined: await socket.waitFor('join') });
-  };
-  const peer = (peerId: string) => rooms.room('room').peers.get(peerId);
-  return { rooms, sockets, url, open, join, peer };
-}
-
-/** Publishes a video. @returns its SID */
-async function publishVideo(client: LiveKitSocket): Promise<string> {
-  client.send({ case: 'addTrack', value: new AddTrackRequest({ cid: 'c', type: 1, source: 1 }) });
-  const { track } = await client.waitFor('trackPublished');
-  client.send({ case: 'offer', value: new SessionDescription({ type: 'offer', sdp: offers.chromium, id: 1 }) });
-  await client.waitFor('answer');
-  return track?.sid ?? '';
-}
+import { publishVideo, startLiveKitSockets } from '../../kit/livekit/livekit-sockets.ts';
 
 test('a client that joins gets the room, itself and the others, and an offer of data channels', async (t) => {
-  const { rooms, join } = await start(t);
+  const { rooms, join } = await startLiveKitSockets(t);
   await rooms.addPeer('room', { type: 'webrtc', peerId: 'own', metadata: { name: 'Own', seat: 3 } });
   await connectPeer(rooms, 'room', 'own');
   const { joined } = await join('ada@example.com', { name: 'Ada', attributes: { role: 'host' } });
@@ -100,7 +44,7 @@ test('a client that joins gets the room, itself and the others, and an offer of 
 });
 
 test('a recording is no participant, and clients are notified that the room is recorded', async (t) => {
-  const { join, rooms } = await start(t);
+  const { join, rooms } = await startLiveKitSockets(t);
   const ada = await join('ada');
   assert.equal(ada.joined.room?.activeRecording, false);
   const { component } = await rooms.addComponent('room', { type: 'recording' });
@@ -112,7 +56,7 @@ test('a recording is no participant, and clients are notified that the room is r
 });
 
 test('a client is offered data channels, and notified of a publisher and its end', async (t) => {
-  const { join, rooms } = await start(t);
+  const { join, rooms } = await startLiveKitSockets(t);
   const ada = await join('ada');
   const first = await ada.waitFor('offer');
   assert.match(first.sdp, /^m=application .*$/m);
@@ -129,7 +73,7 @@ test('a client is offered data channels, and notified of a publisher and its end
 });
 
 test('a track is announced with a SID, and pings are answered', async (t) => {
-  const { join } = await start(t);
+  const { join } = await startLiveKitSockets(t);
   const ada = await join('ada');
   ada.send({ case: 'addTrack', value: new AddTrackRequest({ cid: 'c', name: 'n', type: 1, source: 1, width: 640, height: 360 }) });
   const { cid, track } = await ada.waitFor('trackPublished');
@@ -139,7 +83,7 @@ test('a track is announced with a SID, and pings are answered', async (t) => {
 });
 
 test('a publisher is notified of the first peer that receives its track', async (t) => {
-  const { join, rooms } = await start(t);
+  const { join, rooms } = await startLiveKitSockets(t);
   const ada = await join('ada');
   const sid = await publishVideo(ada);
   for (const peerId of ['own', 'other']) {
@@ -155,7 +99,7 @@ test('a publisher is notified of the first peer that receives its track', async 
 });
 
 test('other clients are notified of the tracks that a publisher permits them to receive', async (t) => {
-  const { join, open } = await start(t);
+  const { join, open } = await startLiveKitSockets(t);
   const [ada, bob] = [await join('ada'), await join('bob')];
   const trackSid = await publishVideo(ada);
   const permit = (allParticipants: boolean, trackPermissions: NonNullable<ConstructorParameters<typeof TrackPermission>[0]>[] = []) =>
@@ -183,7 +127,7 @@ test('a client gets the connection quality of itself and the peers that it sees,
     ['unseen', 'good'],
   ];
   let measured = 0;
-  const { join } = await start(t, {
+  const { join } = await startLiveKitSockets(t, {
     limits: { ...livekitLimits, qualityInterval: 10 },
     statsOf: async () => {
       measured += 1;
@@ -202,7 +146,7 @@ test('a client gets the connection quality of itself and the peers that it sees,
 });
 
 test('a client is notified of a video that is not sent for lack of bandwidth, and of one that is sent again', async (t) => {
-  const { join, peer } = await start(t);
+  const { join, peer } = await startLiveKitSockets(t);
   const [ada, bob] = [await join('ada'), await join('bob')];
   const trackSid = await publishVideo(ada);
   const [track] = peer('ada').session.publications.tracks;
@@ -226,7 +170,7 @@ test('a client is notified of a video that is not sent for lack of bandwidth, an
 });
 
 test('a publisher is requested to stop layers that no receiver needs, and to send them again', async (t) => {
-  const { join, peer } = await start(t, { limits: { ...livekitLimits, pauseDelay: 10 } });
+  const { join, peer } = await startLiveKitSockets(t, { limits: { ...livekitLimits, pauseDelay: 10 } });
   const ada = await join('ada');
   const sid = await publishVideo(ada);
   const [track] = peer('ada').session.publications.tracks;
@@ -246,7 +190,7 @@ test('a publisher is requested to stop layers that no receiver needs, and to sen
 });
 
 test('a client changes its metadata and attributes, except those of its token', async (t) => {
-  const { join, peer } = await start(t);
+  const { join, peer } = await startLiveKitSockets(t);
   const ada = await join('ada', { attributes: { role: 'host' } });
   const update = (fields: ConstructorParameters<typeof UpdateParticipantMetadata>[0]) =>
     ada.send({ case: 'updateMetadata', value: new UpdateParticipantMetadata(fields) });
@@ -260,7 +204,7 @@ test('a client changes its metadata and attributes, except those of its token', 
 });
 
 test('the newest connection of an identity wins, and the server removes a peer', async (t) => {
-  const { rooms, join } = await start(t);
+  const { rooms, join } = await startLiveKitSockets(t);
   const first = await join('ada');
   const second = await join('ada');
   const { reason, action } = await first.waitFor('leave');
@@ -272,7 +216,7 @@ test('the newest connection of an identity wins, and the server removes a peer',
 });
 
 test('a client that has to be admitted cannot join before', async (t) => {
-  const { rooms, open, join, peer } = await start(t);
+  const { rooms, open, join, peer } = await startLiveKitSockets(t);
   rooms.room('room').patch({ admission: 'manual' });
   const early = await open('ada');
   assert.equal((await early.waitFor('leave')).reason, DisconnectReason.JOIN_FAILURE);
@@ -282,7 +226,7 @@ test('a client that has to be admitted cannot join before', async (t) => {
 });
 
 test('a client resumes its session with another socket, gets what it missed, and ICE restarts', async (t) => {
-  const { open, join, peer, rooms } = await start(t);
+  const { open, join, peer, rooms } = await startLiveKitSockets(t);
   const first = await join('ada');
   const bob = await join('bob');
   await first.waitFor('update', ({ participants }) => participants[0]?.identity === 'bob');
@@ -301,7 +245,7 @@ test('a client resumes its session with another socket, gets what it missed, and
 });
 
 test('a session that the node does not have is not resumed: the client joins again', async (t) => {
-  const { open, join } = await start(t);
+  const { open, join } = await startLiveKitSockets(t);
   await join('ada');
   const other = await open('ada', { reconnect: '1', sid: 'PA_other' });
   assert.equal((await other.waitFor('leave')).action, LeaveRequest_Action.RECONNECT);
@@ -309,7 +253,7 @@ test('a session that the node does not have is not resumed: the client joins aga
 });
 
 test('a socket is closed for invalid messages, and for too many', async (t) => {
-  const { join } = await start(t, { rateLimit: () => 5 });
+  const { join } = await startLiveKitSockets(t, { rateLimit: () => 5 });
   const [ada, bob] = [await join('ada'), await join('bob')];
   ada.webSocket.send(Buffer.from([0xff]));
   assert.equal((await ada.closed).code, 4400);
@@ -318,7 +262,7 @@ test('a socket is closed for invalid messages, and for too many', async (t) => {
 });
 
 test('an offer that is no SDP ends the session, and the client joins again', async (t) => {
-  const { join, peer } = await start(t);
+  const { join, peer } = await startLiveKitSockets(t);
   const ada = await join('ada');
   ada.send({ case: 'offer', value: new SessionDescription({ type: 'offer', sdp: 'no SDP', id: 1 }) });
   assert.equal((await ada.waitFor('leave')).action, LeaveRequest_Action.RECONNECT);
@@ -327,7 +271,7 @@ test('an offer that is no SDP ends the session, and the client joins again', asy
 });
 
 test('a token for a room that does not exist ends with a leave, an invalid one with 401', async (t) => {
-  const { url } = await start(t);
+  const { url } = await startLiveKitSockets(t);
   const socket = await LiveKitSocket.open(url, await signAccessToken({ room: 'other' }));
   assert.equal((await socket.waitFor('leave')).reason, DisconnectReason.JOIN_FAILURE);
   const rejected = new WebSocket(`${url.replace('http', 'ws')}/rtc?access_token=x`);
@@ -339,7 +283,7 @@ test('a token for a room that does not exist ends with a leave, an invalid one w
 });
 
 test('before its token expires, a client gets one with which it joins again', async (t) => {
-  const { url } = await start(t);
+  const { url } = await startLiveKitSockets(t);
   const ada = await LiveKitSocket.open(url, await signAccessToken({ identity: 'ada', ttl: 1 }));
   const renewed = await ada.waitFor('refreshToken');
   const again = await LiveKitSocket.open(url, renewed);
@@ -348,7 +292,7 @@ test('before its token expires, a client gets one with which it joins again', as
 });
 
 test('permissions that change are sent to the client, and the end of the node lets it join elsewhere', async (t) => {
-  const { join, peer, sockets } = await start(t);
+  const { join, peer, sockets } = await startLiveKitSockets(t);
   const ada = await join('ada');
   peer('ada').rights.change({ publish: [] });
   const { participants } = await ada.waitFor('update', (update) => update.participants[0]?.permission?.canPublish === false);
