@@ -8,10 +8,12 @@ import { accessKey, accessKeysText, signAccessToken } from '../kit/access-tokens
 import { eventually } from '../kit/eventually.ts';
 import { type AgentWorkerInit, type AssignedJob, TestAgentWorker } from '../kit/livekit/agent-worker.ts';
 import { LiveKitSocket } from '../kit/livekit/livekit-socket.ts';
+import { enterRoom } from '../kit/network/room-sockets.ts';
 import { waitForMesh } from '../kit/processes/node-pair.ts';
 import { startNode } from '../kit/processes/start-node.ts';
 import { assertPrompt, stopwatch } from '../kit/promised-time.ts';
 import { seededRandom } from '../kit/seeded-random.ts';
+import { opusParameters } from '../media/kit.ts';
 
 /** Milliseconds in which the job of a lost worker must be assigned again. */
 const reassignedWithin = 2_000;
@@ -90,6 +92,29 @@ test('agents with names get the rooms whose tokens request them, next to the age
   await join(t, second.url, 'other');
   await eventually('the other room has its agent', () => all.jobs.size === 2);
   assert.equal(named.jobs.size, 1);
+});
+
+test('a room that is end-to-end encrypted gets no agents, and its agents do not receive encrypted tracks', async (t) => {
+  const [first] = await startCluster(t, 1);
+  assert.ok(first);
+  const worker = await register(t, { url: first.url, agentName: 'notes' });
+  const sdk = new AgentDispatchClient(first.url, accessKey.id, accessKey.secret);
+  const early = await sdk.createDispatch('r', 'notes');
+  const { token } = await worker.waitFor('assignment');
+  const agent = await LiveKitSocket.open(first.url, token);
+  await agent.waitFor('join');
+  const ada = await enterRoom(t, first, 'r', { peerId: 'ada' });
+  const { data } = await ada.request('createTransport', { direction: 'send' });
+  const track = { transportId: data?.id, kind: 'audio', rtpParameters: opusParameters('0'), encrypted: true };
+  assert.equal((await ada.request('publish', track)).ok, true);
+  assert.equal((await agent.waitFor('subscriptionPermissionUpdate')).allowed, false);
+
+  await sdk.deleteDispatch(early.id, 'r');
+  assert.equal((await agent.waitFor('leave')).reason, DisconnectReason.PARTICIPANT_REMOVED);
+  const message = 'Room r is end-to-end encrypted; an agent cannot decode its tracks';
+  await assert.rejects(sdk.createDispatch('r', 'notes'), { message });
+  const late = await LiveKitSocket.open(first.url, await signAccessToken({ identity: 'late', room: 'r', claims: { kind: 'agent' } }));
+  assert.equal((await late.waitFor('leave')).reason, DisconnectReason.JOIN_FAILURE);
 });
 
 test('the server SDK dispatches an agent to a room, lists and deletes its dispatch', async (t) => {

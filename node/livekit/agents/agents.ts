@@ -14,6 +14,7 @@ import type { Log } from '../../common/log.ts';
 import type { EventFeed } from '../../rooms/event-feed.ts';
 import type { LocalRooms } from '../../rooms/local-rooms.ts';
 import type { Peer } from '../../rooms/peers/peer.ts';
+import { agentRefusedError } from '../../rooms/peers/peers.ts';
 import type { Room } from '../../rooms/room.ts';
 import type { NodeMessages } from '../../rooms/services/node-messages.ts';
 import type { OperationRegistry } from '../../rooms/services/operations.ts';
@@ -58,7 +59,7 @@ export class Agents {
     events.subscribe(({ event }) => this.#roomEvent(event));
   }
 
-  /** Dispatches an agent to a room of any node. @throws ServiceError `room_not_found`, `conflict` */
+  /** Dispatches an agent to a room of any node. @throws ServiceError `room_not_found`, `conflict`, also if the room is encrypted */
   async dispatch(roomId: string, request: AgentRequest): Promise<AgentDispatchView> {
     return this.#options.nodes.at(await this.#owner(roomId), agentRpcs.dispatchAgent, { roomId, ...request });
   }
@@ -85,7 +86,11 @@ export class Agents {
       offerAgentJob: ({ workerId, job }, { from }) => this.workers.offer(from, workerId, job),
       assignAgentJob: ({ workerId, jobId }) => this.workers.assign(workerId, jobId),
       adoptAgentJobs: ({ workerId, jobIds }, { from }) => this.#adopted(from, workerId, jobIds),
-      dispatchAgent: ({ roomId, ...request }) => this.#of(this.#options.rooms.room(roomId)).dispatch(request),
+      dispatchAgent: ({ roomId, ...request }) => {
+        const room = this.#options.rooms.room(roomId);
+        if (room.peers.encrypted) throw agentRefusedError(roomId);
+        return this.#of(room).dispatch(request);
+      },
       deleteAgentDispatch: ({ roomId, dispatchId }) => {
         this.#options.rooms.room(roomId);
         const agents = this.#rooms.get(roomId);
@@ -130,10 +135,16 @@ export class Agents {
   }
 
   #peerConnected(room: Room, { rights }: Peer): void {
+    const { log } = this.#options;
+    if (room.peers.encrypted) {
+      if (rights.agents.length > 0)
+        log.info({ room: room.id, reason: agentRefusedError(room.id).message }, 'agent of access token rejected');
+      return;
+    }
     try {
       for (const request of [everyRoom, ...rights.agents]) this.#of(room).dispatchOnce(request);
     } catch (error) {
-      this.#options.log.info({ room: room.id, err: error }, 'could not dispatch agent of access token');
+      log.info({ room: room.id, err: error }, 'could not dispatch agent of access token');
     }
   }
 

@@ -62,6 +62,11 @@ export class Peers {
     for (const { session } of this.connected()) yield* session.publications.tracks;
   }
 
+  /** True while a track of a peer is end-to-end encrypted. */
+  get encrypted(): boolean {
+    return [...this.tracks()].some(({ encrypted }) => encrypted);
+  }
+
   find(peerId: string): Peer | undefined {
     return this.#peers.get(peerId);
   }
@@ -94,12 +99,14 @@ export class Peers {
 
   /**
    * The peer of an access token. A token that was issued after the last change of its permissions sets them, the metadata and attributes.
-   * @throws ServiceError `room_full`, `invalid_token` if the peer was removed after the issue of the token
+   * @throws ServiceError `room_full`, `conflict` for an agent of an encrypted room, `invalid_token` if the peer was removed after the issue of
+   * the token
    */
   enter(access: Access): Peer {
     const { identity, permissions, metadata, attributes, hidden, agent, agents, issuedAt } = access;
     const known = this.ofAccess(access);
     if (!known) {
+      if (agent && this.encrypted) throw agentRefusedError(this.#options.context.roomId);
       const names = isValidId(identity) ? { peerId: identity } : { externalId: identity };
       return this.add({ type: 'webrtc', ...names, metadata, attributes }, { permissions, hidden, agent, agents, grantedAt: issuedAt }).peer;
     }
@@ -204,7 +211,10 @@ export class Peers {
 
   #mayReceive(peerId: string, publisherId: string, trackId: string): boolean {
     const publisher = this.#peers.get(publisherId);
-    return publisher === undefined || !publisher.connected || publisher.session.publications.permits(this.#identityOf(peerId), trackId);
+    if (!publisher?.connected) return true;
+    const { publications } = publisher.session;
+    const track = [...publications.tracks].find(({ id }) => id === trackId);
+    return track === undefined || this.#permits(peerId, publications, track);
   }
 
   #mayReceiveAll(peerId: string): boolean {
@@ -213,15 +223,26 @@ export class Peers {
     return others.every((publications) => [...publications.tracks].every(({ id }) => publications.permits(identity, id)));
   }
 
+  /** Agents have no keys: like components, they leave encrypted tracks out. */
+  #permits(peerId: string, publications: Publications, { id, encrypted }: Track): boolean {
+    return !(encrypted && this.#peers.get(peerId)?.rights.agent) && publications.permits(this.#identityOf(peerId), id);
+  }
+
   #identityOf(peerId: string): string {
     return this.#peers.get(peerId)?.externalId ?? peerId;
   }
 
   #publishedFor(peerId: string): { tracks: Track[]; dataTracks: DataTrack[] } {
     const others = [...this.selectedBy({ except: peerId })].map(({ session }) => session.publications);
-    const identity = this.#identityOf(peerId);
-    const permitted = others.flatMap((publications) => [...publications.tracks].filter(({ id }) => publications.permits(identity, id)));
+    const permitted = others.flatMap((publications) =>
+      [...publications.tracks].filter((track) => this.#permits(peerId, publications, track)),
+    );
     const tracks = [...permitted, ...this.#options.publishedByComponents()];
     return { tracks, dataTracks: others.flatMap((publications) => [...publications.dataTracks]) };
   }
+}
+
+/** Of an agent, which has no key of the room. */
+export function agentRefusedError(roomId: string): ServiceError {
+  return new ServiceError('conflict', `Room ${roomId} is end-to-end encrypted; an agent cannot decode its tracks`);
 }
