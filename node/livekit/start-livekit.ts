@@ -2,6 +2,7 @@
 import { ServiceError } from '../../api/errors.ts';
 import { nodeMetrics } from '../../api/metrics.ts';
 import { agentPath, livekitPath } from '../../api/operations/livekit.ts';
+import { livekitRpcs } from '../../api/operations/livekit-rpcs.ts';
 import { operations } from '../../api/operations/table.ts';
 import type { FeatureContext } from '../common/feature-context.ts';
 import { RateLimit } from '../common/rate-limit.ts';
@@ -17,6 +18,7 @@ import type { Agents, AgentsOptions } from './agents/agents.ts';
 import { agentLimits } from './agents/limits.ts';
 import { livekitLimits } from './limits.ts';
 import type { ServerApi } from './server/server-api.ts';
+import { updatePeerSubscriptions } from './server/subscriptions.ts';
 import type { LiveKitSockets, LiveKitSocketsOptions } from './sockets.ts';
 
 export type LiveKitContext = FeatureContext &
@@ -81,11 +83,18 @@ async function open(context: LiveKitContext): Promise<OpenedLiveKit> {
   return { sockets: await openSockets(context), serverApi: await openServerApi(context, agents), agents };
 }
 
-async function openServerApi({ access, operations: runner, hot, webhooks, rooms }: LiveKitContext, agents: Agents): Promise<ServerApi> {
+async function openServerApi(context: LiveKitContext, agents: Agents): Promise<ServerApi> {
+  const { access, operations: runner, hot, webhooks, rooms, nodes, registry } = context;
   const { LiveKitWebhooks } = await import('./server/webhook-form.ts');
   webhooks.setLiveKitForm(new LiveKitWebhooks({ rooms, keys: () => hot.current.accessKeys }));
   const { ServerApi } = await import('./server/server-api.ts');
-  return new ServerApi({ access, agents, operations: runner, limit: new RateLimit(() => hot.current.limits.rateLimitApi ?? undefined) });
+  registry.serve(livekitRpcs, { updatePeerSubscriptions: (update) => updatePeerSubscriptions(rooms, update) });
+  return new ServerApi({
+    ...{ access, agents, operations: runner, limit: new RateLimit(() => hot.current.limits.rateLimitApi ?? undefined) },
+    updateSubscriptions: async (update) => {
+      await nodes.at((await nodes.locate(update.roomId)) ?? nodes.self, livekitRpcs.updatePeerSubscriptions, update);
+    },
+  });
 }
 
 function agentsOptions(context: LiveKitContext): Omit<AgentsOptions, 'limits'> {

@@ -5,6 +5,7 @@ import { ListRoomsRequest, ListRoomsResponse, ParticipantInfo_State, RoomPartici
 import { AccessToken, DataPacket_Kind, RoomServiceClient, TwirpError } from 'livekit-server-sdk';
 import { timeOf } from '../../node/rooms/ids.ts';
 import { accessKey, accessKeysText, signAccessToken } from '../kit/access-tokens.ts';
+import { eventually } from '../kit/eventually.ts';
 import { LiveKitSocket } from '../kit/livekit/livekit-socket.ts';
 import { enterRoom, watchEvents } from '../kit/network/room-sockets.ts';
 import { startNodePair } from '../kit/processes/node-pair.ts';
@@ -111,8 +112,32 @@ test('the server SDK moderates participants, and clients of both protocols see i
   await ada.waitFor('leave');
   assert.deepEqual(await sdk.listParticipants('r'), []);
   assert.deepEqual(await errorOf(sdk.removeParticipant('r', 'own')), [404, 'not_found']);
-  assert.deepEqual(await errorOf(sdk.updateSubscriptions('r', 'own', [], true)), [501, 'unimplemented']);
   assert.deepEqual(await errorOf(sdk.forwardParticipant('r', 'own', 'other')), [501, 'unimplemented']);
+});
+
+test('the server SDK unsubscribes a participant from a track, and subscribes it again', async (t) => {
+  const { sdk, owner, nonOwner } = await start(t);
+  const { rooms } = owner.node.parts;
+  await rooms.createRoom({ roomId: 'r' });
+  const own = await enterRoom(t, owner, 'r', { peerId: 'own' });
+  const { data } = await own.request('createTransport', { direction: 'send' });
+  await own.request('publish', { transportId: data?.id, kind: 'audio', rtpParameters: opusParameters('0') });
+  const ada = await LiveKitSocket.open(nonOwner.url, await signAccessToken({ room: 'r', identity: 'ada' }));
+  const [published] = (await ada.waitFor('join')).otherParticipants;
+  const sid = published?.tracks[0]?.sid ?? '';
+  const [track] = rooms.room('r').peers.get('own').session.publications.tracks;
+  const receives = () =>
+    rooms
+      .room('r')
+      .peers.get('ada')
+      .session.subscriptions.has(track?.id ?? '');
+  await eventually('ada receives the track', receives);
+  for (const subscribed of [false, true, true, false, false]) {
+    await sdk.updateSubscriptions('r', 'ada', [sid], subscribed);
+    assert.equal(receives(), subscribed);
+  }
+  assert.deepEqual(await errorOf(sdk.updateSubscriptions('r', 'ada', ['TR_other'], true)), [404, 'not_found']);
+  assert.deepEqual(await errorOf(sdk.updateSubscriptions('r', 'bob', [sid], true)), [404, 'not_found']);
 });
 
 test('requests are JSON or protobuf, and need the grants of their method', async (t) => {

@@ -34,3 +34,13 @@ export function requireTrack({ participant: { identity, tracks } }: FoundPartici
   if (!track) throw new ServiceError('track_not_found', `Participant ${identity} has no track ${sid}`);
   return track;
 }
+
+/** @throws ServiceError `track_not_found` */
+export function trackIdsOf(view: RoomView, sids: readonly string[]): string[] {
+  const tracks = new Map(participantsOf(view).flatMap(({ participant }) => participant.tracks.map(({ id }) => [trackSid(id), id])));
+  return sids.map((sid) => {
+    const id = tracks.get(sid);
+    if (id === undefined) throw new ServiceError('track_not_found', `Room ${view.id} has no track ${sid}`);
+    return id;
+  });
+}

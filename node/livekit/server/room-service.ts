@@ -17,6 +17,8 @@ import {
   SendDataResponse,
   UpdateParticipantRequest,
   UpdateRoomMetadataRequest,
+  UpdateSubscriptionsRequest,
+  UpdateSubscriptionsResponse,
 } from '@livekit/protocol';
 import { ServiceError } from '../../../api/errors.ts';
 import { operations } from '../../../api/operations/table.ts';
@@ -27,7 +29,7 @@ import { roomOptionsOf } from '../../rooms/tokens/access-claims.ts';
 import { jsonOf, jsonText, messagePayloadOf } from '../data/payloads.ts';
 import { trackSid } from '../ids.ts';
 import { metadataOf, trackInfo } from '../participants.ts';
-import { findPeer, requireParticipant, requireTrack, roomOf } from './found.ts';
+import { findPeer, requireParticipant, requireTrack, roomOf, trackIdsOf } from './found.ts';
 import { peerPatchOf } from './participant-patch.ts';
 import { isPresent, participantMessage, participantsOf, roomInfo } from './room-messages.ts';
 import { notImplemented, type ServerContext, type ServerMethods, serverMethod } from './server-method.ts';
@@ -119,9 +121,14 @@ export const roomService: ServerMethods = {
     const { payload } = await context.operations.run(operations.requestRpc, { params: { roomId, peerId }, body, query: undefined });
     return new PerformRpcResponse({ payload: jsonText(payload) });
   }),
-  'livekit.RoomService/UpdateSubscriptions': notImplemented(
-    'A backend does not subscribe participants to tracks; clients do, and setTrackSubscriptionPermissions restricts them',
-  ),
+  'livekit.RoomService/UpdateSubscriptions': serverMethod(UpdateSubscriptionsRequest, async (context, request) => {
+    const { room: roomId, identity, trackSids, participantTracks, subscribe } = request;
+    const view = await roomOf(context, roomId);
+    const { id: peerId } = findPeer(view, identity);
+    const sids = new Set([...trackSids, ...participantTracks.flatMap((each) => each.trackSids)]);
+    await context.updateSubscriptions({ roomId, peerId, trackIds: trackIdsOf(view, [...sids]), subscribe });
+    return new UpdateSubscriptionsResponse();
+  }),
   'livekit.RoomService/ForwardParticipant': notImplemented('Tracks of a participant are not forwarded to another room'),
   'livekit.RoomService/MoveParticipant': notImplemented(
     'A participant is not moved to another room; it joins that room with another token',

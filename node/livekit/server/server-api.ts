@@ -10,7 +10,7 @@ import { roomService } from './room-service.ts';
 import type { ServerContext, ServerMethods } from './server-method.ts';
 import { sipService } from './sip-service.ts';
 
-export type ServerApiOptions = Pick<ServerContext, 'operations' | 'agents'> & {
+export type ServerApiOptions = Pick<ServerContext, 'operations' | 'agents' | 'updateSubscriptions'> & {
   access: Pick<AccessAdmission, 'verifyServer' | 'createRoom'>;
   /** Of the requests of an access key. */
   limit: Pick<RateLimit, 'refusal'>;
@@ -31,10 +31,11 @@ export class ServerApi {
     const name = `${service}/${method}`;
     const handle = Object.hasOwn(methods, name) ? methods[name] : undefined;
     if (!handle) throw new ServiceError('not_found', `LiveKit's server API has no method ${name} here`);
-    const { operations, agents, access: admission, limit } = this.#options;
+    const { operations, agents, updateSubscriptions, access: admission, limit } = this.#options;
     const access = await admission.verifyServer(token);
     const refusal = limit.refusal(access.key.id);
     if (refusal) throw refusal;
-    return handle({ operations, agents, access, createRoom: (options) => admission.createRoom(options) }, body);
+    const createRoom: ServerContext['createRoom'] = (options) => admission.createRoom(options);
+    return handle({ operations, agents, updateSubscriptions, access, createRoom }, body);
   }
 }

@@ -2,6 +2,7 @@
 import type { BinaryBody } from '../../../api/core/operation.ts';
 import type { HttpResponse } from '../../../api/core/response.ts';
 import { ServiceError } from '../../../api/errors.ts';
+import type { PeerSubscriptions } from '../../../api/operations/livekit-rpcs.ts';
 import type { RoomOptions } from '../../../api/room.ts';
 import type { OperationRunner } from '../../rooms/services/operations.ts';
 import type { ServerAccess } from '../../rooms/tokens/server-access.ts';
@@ -11,6 +12,8 @@ export type ServerContext = {
   operations: OperationRunner;
   access: ServerAccess;
   agents: Pick<Agents, 'dispatch' | 'deleteDispatch' | 'listDispatches'>;
+  /** At the owning node of the room. */
+  updateSubscriptions: (update: PeerSubscriptions) => Promise<void>;
   /** Resolves when a node has the room. */
   createRoom: (options: RoomOptions & { roomId: string }) => Promise<void>;
 };

@@ -110,6 +110,12 @@ export class Subscriptions {
     this.#options.media.unsubscribe(trackId);
   }
 
+  /** By the server: like unsubscribe(), but the peer is notified. */
+  withdraw(trackId: string): void {
+    this.unsubscribe(trackId);
+    this.#options.send({ event: 'trackUnsubscribed', data: { trackId } });
+  }
+
   /** Ends the subscription of a track that ended or is no longer permitted, and notifies the peer. */
   drop(trackId: string): void {
     this.#declined.delete(trackId);
