@@ -18,6 +18,7 @@ export const hlsDefaults = {
   segmentDuration: 2,
   layout: 'grid',
   names: false,
+  captions: false,
 } as const;
 
 /** Sides of video frames are even, because H.264 here uses 4:2:0 chroma subsampling. */
@@ -58,6 +59,10 @@ export const hlsOptionsSchema = z
         default: hlsDefaults.layout,
       }),
     names: trueOrFalse.meta({ description: 'Show the names of peers below their videos.', default: hlsDefaults.names }),
+    captions: trueOrFalse.meta({
+      description: 'Offer the final transcripts of agents as captions: a rendition with WebVTT.',
+      default: hlsDefaults.captions,
+    }),
     s3: s3TargetSchema.nullable().optional().register(kube, s3InRoom),
   })
   .meta({ id: 'HlsOptions', description: 'One composed stream of the room for any number of viewers.' });

@@ -19,7 +19,7 @@ const keepPlaylist = 60;
 
 /** `cache-control` of a file of a recording; undefined if the file may still grow. */
 export function recordingCacheControl(file: string): string | undefined {
-  if (/^(segment-\d+\.m4s|init-[\w-]+\.mp4)$/.test(file)) return `max-age=${keepFile}, immutable`;
+  if (/^(segment-\d+\.m4s|captions-\d+\.vtt|init-[\w-]+\.mp4)$/.test(file)) return `max-age=${keepFile}, immutable`;
   return file.endsWith('.m3u8') ? `max-age=${keepPlaylist}` : undefined;
 }
 

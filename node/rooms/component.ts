@@ -3,7 +3,7 @@
 import type { ComponentView } from '../../api/component/component.ts';
 import { maxOrigins } from '../../api/component/option.ts';
 import { ServiceError } from '../../api/errors.ts';
-import type { RoomEventDetail } from '../../api/events.ts';
+import type { RoomEventDetail, Transcript } from '../../api/events.ts';
 import type { RemoteComponent } from '../../api/socket/peer-events.ts';
 import type { PublishedTrackStats } from '../../api/stats.ts';
 import type { Log } from '../common/log.ts';
@@ -189,6 +189,16 @@ export class Component {
     this.#leaveOut(wanted.filter(({ encrypted }) => encrypted));
     const tracks = wanted.filter(({ encrypted }) => !encrypted);
     this.#runner.receive?.(tracks.map(({ id, origin, kind, encoding, metadata }) => ({ id, origin, kind, encoding, metadata })));
+  }
+
+  /** Captions are of the peers whose tracks the component receives. */
+  transcribed({ speakerId, text }: Transcript): void {
+    if (!this.#started || this.#ended || !this.#runner.addCaption) return;
+    if (this.#spec.subscribeMode === 'manual' && !this.#origins.has(speakerId)) return;
+    const encrypted = [...this.#room.published()].some(
+      ({ origin, kind, encrypted }) => encrypted && kind === 'audio' && 'peerId' in origin && origin.peerId === speakerId,
+    );
+    if (!encrypted) this.#runner.addCaption({ text, speaker: this.#room.nameOf(speakerId) });
   }
 
   /** Moderation: ends a track; the component continues. */

@@ -3,6 +3,7 @@
 import type { ComponentOptions } from '../../api/component/component.ts';
 import { type ComponentType, definitionOf } from '../../api/component/types.ts';
 import { ServiceError } from '../../api/errors.ts';
+import type { Transcript } from '../../api/events.ts';
 import type { VideoCodec } from '../../api/room.ts';
 import { Component, type ComponentContext } from './component.ts';
 import type { ComponentFactory } from './interfaces.ts';
@@ -71,6 +72,11 @@ export class Components {
   /** Tracks were added to or removed from the room. */
   updateReceived(): void {
     for (const component of this.#components.values()) component.updateReceived();
+  }
+
+  /** An agent transcribed what a peer said. */
+  transcribed(transcript: Transcript): void {
+    for (const component of this.#components.values()) component.transcribed(transcript);
   }
 
   close(reason: string): void {

@@ -214,12 +214,17 @@ export type ProgrammeTracks = { audio: string; video: string | undefined };
 /** A track of a room as a receiving component sees it. `encoding`: its codec, for example opus. */
 export type SubscribableTrack = { id: string; origin: TrackOrigin; kind: Kind; encoding: string; metadata: Metadata | null };
 
+/** Speech as text. `speaker`: display name; null if the peer has none. */
+export type Caption = { text: string; speaker: string | null };
+
 /** A running component of one room. It never calls its host after close(). */
 export interface ComponentRunner {
   /** Resolves when the component runs and its tracks are published. @throws ServiceError if it cannot run */
   start(): Promise<void>;
   /** Sets the tracks to receive, after start() and on every change. Only for types that receive. */
   receive?(tracks: readonly SubscribableTrack[]): void;
+  /** What a speaker said, after start(). Only for types that show or store captions. */
+  addCaption?(caption: Caption): void;
   /** Only for types that make phone calls. */
   readonly calls?: PhoneCallRunner;
   /** Starts or stops sending the programme to players. Only for types that compose. */

@@ -276,6 +276,8 @@ export class Room {
     updateSubscriptions(change, this.peers, this.components);
     const targeted = peerEventOf(change);
     if (targeted) for (const { session } of this.peers.selectedBy(targeted.target)) session.send(targeted.event);
+    // A text for some peers is not for everybody who watches.
+    if (change.kind === 'transcriptAdded' && !change.to) this.components.transcribed(change.transcript);
     if (change.kind === 'peerDisconnected') this.rpcs.sessionEnded(change.peerId);
     this.#peerlessTimeout.update(change);
   }

@@ -8,6 +8,7 @@ const types: Record<string, string> = {
   '.webm': 'video/webm',
   '.mkv': 'video/matroska',
   '.ogg': 'audio/ogg',
+  '.vtt': 'text/vtt',
   '.json': 'application/json',
 };
 

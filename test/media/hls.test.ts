@@ -45,7 +45,7 @@ test('a stream stays valid while its composer is killed, requires a token, and i
   const { properties } = (await api.get(`/room/r/component/${id}`)).body.data;
   assert.deepEqual(properties, {
     ...{ lowLatency: true, persistent: true, targetWindowDuration: null, subscribeMode: 'auto', ...small },
-    ...{ framerate: 24, layout: 'grid', names: false, playable: true, playlist: '/hls/r/index.m3u8' },
+    ...{ framerate: 24, layout: 'grid', names: false, captions: false, playable: true, playlist: '/hls/r/index.m3u8' },
   });
   const media = `${node.url}/hls/r/stream.m3u8?token=${token}`;
   const firstSegments = await follow(media, ({ segments }) => segments.length >= 4);

@@ -37,10 +37,11 @@ function maxPixels(memory: number): number {
   return Math.max(1920 * 1080, Math.floor((memory - memoryWithoutInput) / bytesPerPixel));
 }
 
-export type HlsRunner = Required<Pick<ComponentRunner, 'start' | 'receive' | 'close' | 'busy' | 'sendProgramme'>>;
+export type HlsRunner = Required<Pick<ComponentRunner, 'start' | 'receive' | 'addCaption' | 'close' | 'busy' | 'sendProgramme'>>;
 
 export function createHlsRunner(options: HlsRunnerOptions): HlsRunner {
   const { host, streams } = options;
+  let running: RunningStream | undefined;
   /** Tracks whose refusal has been reported. */
   const refused = new Set<string>();
   let sendsProgramme = false;
@@ -49,16 +50,20 @@ export function createHlsRunner(options: HlsRunnerOptions): HlsRunner {
     host,
     name: 'composer',
     facts: ({ id: recording }) => ({ recording }),
-    begin: () => streams.begin({ host, options: options.options }),
-    make: (running, callbacks, careful) => new ComposerProcess(options, running, callbacks, { ...context, careful }),
+    begin: async () => {
+      running = await streams.begin({ host, options: options.options });
+      return running;
+    },
+    make: (stream, callbacks, careful) => new ComposerProcess(options, stream, callbacks, { ...context, careful }),
     onCrashed: ({ stream }) => stream.interrupted(),
-    onClosed: (running) => running.finish(),
+    onClosed: ({ finish }) => finish(),
     busy: ({ stream }) => stream.watched,
     limits,
   });
   return {
     start: () => kept.start(),
     receive: (tracks) => kept.receive(tracks),
+    addCaption: (caption) => running?.stream.addCaption(caption, Date.now()),
     close: () => kept.close(),
     get busy() {
       return kept.busy;

@@ -127,6 +127,7 @@ export class HlsStreams implements LiveStreams {
       bitrate: video + audio,
       // Seconds since 1970, so that no stream reuses segment names of an earlier one that caches may have.
       firstSegment: Math.floor(begun / 1000),
+      captions: options.captions,
       archive,
       onPlayable: host.playable,
       now: () => performance.now(),

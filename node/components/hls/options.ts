@@ -39,6 +39,7 @@ export function parseOptions(options: unknown, hasServerS3: boolean) {
     segmentDuration: data.segmentDuration ?? hlsDefaults.segmentDuration,
     layout: data.layout ?? hlsDefaults.layout,
     names: data.names ?? hlsDefaults.names,
+    captions: data.captions ?? hlsDefaults.captions,
     s3: data.s3 ?? undefined,
   };
   if (read.s3 && !read.persistent)

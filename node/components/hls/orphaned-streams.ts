@@ -8,7 +8,7 @@ import { Timer } from '../../common/timer.ts';
 import { reportName, writeReportFile } from '../../storage/report-file.ts';
 import type { Uploads } from '../../storage/upload.ts';
 import { heartbeatTimeoutMs } from '../recording/recording.ts';
-import { mediaName, multivariantName } from './playlist/playlist.ts';
+import { captionsName, mediaName, multivariantName } from './playlist/playlist.ts';
 import { readStreamReport } from './stream-report.ts';
 
 export type OrphanedStreamsOptions = {
@@ -132,12 +132,15 @@ async function foldersIn(path: string): Promise<string[]> {
   return entries.filter((entry) => entry.isDirectory() && recordingIdSchema.safeParse(entry.name).success).map(({ name }) => name);
 }
 
-/** Files of a persistent stream: those that its playlist lists, and the playlists. Undefined if it has no playlist. */
+/** Files of a persistent stream: those that its playlists list, and the playlists. Undefined if it has no playlist. */
 async function listedFiles(folder: string): Promise<Set<string> | undefined> {
-  const text = await readFile(join(folder, mediaName), 'utf8').catch(() => undefined);
+  const [text, captions] = await Promise.all(
+    [mediaName, captionsName].map((name) => readFile(join(folder, name), 'utf8').catch(() => undefined)),
+  );
   if (text === undefined || !(await exists(join(folder, multivariantName)))) return undefined;
-  const named = text.matchAll(/^#EXT-X-MAP:URI="([\w.-]+)"$|^([\w.-]+)$/gm);
-  return new Set([mediaName, multivariantName, reportName, ...[...named].flatMap(([, init, segment]) => init ?? segment ?? [])]);
+  const named = [text, captions ?? ''].flatMap((each) => [...each.matchAll(/^#EXT-X-MAP:URI="([\w.-]+)"$|^([\w.-]+)$/gm)]);
+  const playlists = [mediaName, multivariantName, ...(captions === undefined ? [] : [captionsName])];
+  return new Set([...playlists, reportName, ...named.flatMap(([, init, segment]) => init ?? segment ?? [])]);
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -61,8 +61,9 @@ export class StreamFiles {
     for (const segment of segments) this.#leaving.push({ segment, until });
   }
 
-  isLeaving(number: number): boolean {
-    return this.#leaving.some(({ segment }) => segment.number === number);
+  /** A segment that left the playlist, while viewers may load it. */
+  leaving(number: number): Segment | undefined {
+    return this.#leaving.find(({ segment }) => segment.number === number)?.segment;
   }
 
   /** Deletes expired files. Never rejects. */

@@ -2,12 +2,23 @@
 import { join } from 'node:path';
 import { ServiceError } from '../../../api/errors.ts';
 import type { Log } from '../../common/log.ts';
+import type { Caption } from '../../rooms/interfaces.ts';
 import type { ContentRequest, ContentResponse } from '../../rooms/services/content.ts';
 import { openContentFile, openFileResponse } from '../../storage/content-file.ts';
+import { contentTypeOf } from '../../storage/content-types.ts';
 import { segmentName } from './composer/composer-messages.ts';
-import { isPlaylist, LivePlaylist } from './playlist/live-playlist.ts';
+import { LivePlaylist } from './playlist/live-playlist.ts';
 import { LiveWindow, type NewPart, type WindowChange } from './playlist/live-window.ts';
-import { type PlaylistTimes, parsePartName, type Variant } from './playlist/playlist.ts';
+import {
+  type Part,
+  type PartNumber,
+  type PlaylistTimes,
+  parseCaptionsName,
+  parsePartName,
+  type Segment,
+  type Variant,
+} from './playlist/playlist.ts';
+import { StreamCaptions } from './playlist/stream-captions.ts';
 import type { VodWriter } from './playlist/vod-writer.ts';
 import { StreamFiles } from './stream-files.ts';
 
@@ -22,6 +33,8 @@ export type StreamOptions = {
   bitrate: number;
   /** Number of its first segment. */
   firstSegment: number;
+  /** True if the stream has captions. */
+  captions: boolean;
   /** Set for a persistent stream. */
   archive: VodWriter | undefined;
   onPlayable: () => void;
@@ -45,6 +58,7 @@ export class Stream {
   readonly #window: LiveWindow;
   readonly #playlist: LivePlaylist;
   readonly #files: StreamFiles;
+  readonly #captions: StreamCaptions | undefined;
   readonly #inits = new Set<string>();
   readonly #first: number;
   #codecs: string | undefined;
@@ -53,15 +67,18 @@ export class Stream {
   #playable = false;
   #segments = 0;
   #ended = false;
+  #omittedCaptions = false;
   /** Time of the last request of a viewer. */
   #requestedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: StreamOptions) {
     this.#options = options;
+    const { folder, log, times, captions, archive } = options;
     this.#first = options.firstSegment;
-    this.#window = new LiveWindow(options.times, options.window);
-    this.#files = new StreamFiles(options.folder, { log: options.log, keep: options.archive !== undefined });
-    this.#playlist = new LivePlaylist({ times: options.times, window: this.#window, variant: () => this.#variant() });
+    this.#window = new LiveWindow(times, options.window);
+    this.#files = new StreamFiles(folder, { log, keep: archive !== undefined });
+    this.#captions = captions ? new StreamCaptions() : undefined;
+    this.#playlist = new LivePlaylist({ times, window: this.#window, variant: () => this.#variant(), captions });
   }
 
   get folder(): string {
@@ -101,8 +118,15 @@ export class Stream {
       this.#held = part;
       return;
     }
-    this.#take(this.#window.add(part));
+    this.#publish(part);
     this.#playlist.changed();
+  }
+
+  /** Shows what a speaker said, from `time` on (milliseconds since 1970). */
+  addCaption(caption: Caption, time: number): void {
+    if (this.#ended || !this.#captions || this.#captions.add(caption, time) || this.#omittedCaptions) return;
+    this.#omittedCaptions = true;
+    this.#options.log.warn('too many captions in stream, some omitted');
   }
 
   /** The process ended: its last segment ends with the last reported part. Never rejects. */
@@ -138,41 +162,71 @@ export class Stream {
   async open(request: ContentRequest): Promise<ContentResponse> {
     const { file, signal, playlist } = request;
     this.#requestedAt = this.#options.now();
-    if (isPlaylist(file)) {
+    if (this.#playlist.has(file)) {
       const plain = { msn: undefined, part: undefined, skip: false, token: undefined, gzip: false };
       return this.#playlist.open(file, playlist ?? plain, signal);
     }
     const part = parsePartName(file);
     if (part) return this.#openPart(request, part);
+    if (this.#captions && file.endsWith('.vtt')) return this.#openCaptions(request, this.#captions);
     if (!this.#inits.has(file) && !this.#hasSegment(file)) throw this.#missing(file);
     const handle = await openContentFile(join(this.folder, file));
     if (!handle) throw this.#missing(file);
     return openFileResponse(handle, request, immutable);
   }
 
-  async #openPart(
-    { file, signal }: ContentRequest,
-    { segment: number, part: index }: { segment: number; part: number },
-  ): Promise<ContentResponse> {
+  async #openPart(request: ContentRequest, number: PartNumber): Promise<ContentResponse> {
+    const { part } = await this.#waitForPart(request, number);
+    return whole(request.file, await this.#files.part(number.segment, part));
+  }
+
+  async #openCaptions(request: ContentRequest, captions: StreamCaptions): Promise<ContentResponse> {
+    const { file } = request;
+    const name = parseCaptionsName(file);
+    if (!name) throw this.#missing(file);
+    const { segment: number, part: index } = name;
+    if (index === undefined) {
+      const segment = this.#loadable(number);
+      if (!segment) throw this.#missing(file);
+      return whole(file, Buffer.from(captions.text(segment)));
+    }
+    const { segment, part } = await this.#waitForPart(request, { segment: number, part: index });
+    const before = segment.parts.slice(0, index).reduce((sum, { duration }) => sum + duration, 0);
+    return whole(file, Buffer.from(captions.text({ time: segment.time + before, duration: part.duration, origin: segment.origin })));
+  }
+
+  /** @throws ServiceError `not_found`, `unavailable` after the timeout */
+  async #waitForPart({ file, signal }: ContentRequest, number: PartNumber): Promise<{ segment: Segment; part: Part }> {
     if (this.#options.times.partTarget === undefined) throw this.#missing(file);
-    if (!this.#ended && this.#window.mayCome(file)) await this.#playlist.waitForPart(number, index, signal);
-    const part = this.#window.segment(number)?.parts[index];
-    if (!part) throw this.#missing(file);
-    const bytes = await this.#files.part(number, part);
-    const headers = { 'content-type': 'video/mp4', 'content-length': String(bytes.length), ...immutable };
-    return { status: 200, headers, body: undefined, bytes };
+    if (!this.#ended && this.#window.mayCome(number)) await this.#playlist.waitForPart(number.segment, number.part, signal);
+    const segment = this.#window.segment(number.segment);
+    const part = segment?.parts[number.part];
+    if (!segment || !part) throw this.#missing(file);
+    return { segment, part };
   }
 
   #hasSegment(file: string): boolean {
     const number = Number(/^segment-(\d{1,15})\.m4s$/.exec(file)?.[1]);
     if (!Number.isSafeInteger(number) || file !== segmentName(number)) return false;
-    return this.#window.segment(number)?.whole === true || this.#files.isLeaving(number);
+    return this.#loadable(number) !== undefined;
+  }
+
+  #loadable(number: number): Segment | undefined {
+    const segment = this.#window.segment(number);
+    return segment?.whole ? segment : this.#files.leaving(number);
   }
 
   #addHeld(): void {
     const held = this.#held;
     this.#held = undefined;
-    if (held) this.#take(this.#window.add(held));
+    if (held) this.#publish(held);
+  }
+
+  #publish(part: NewPart): void {
+    const change = this.#window.add(part);
+    const { time, duration } = part;
+    this.#captions?.published({ time, duration, origin: this.#window.last?.origin ?? time });
+    this.#take(change);
   }
 
   async #finishLast(): Promise<void> {
@@ -187,10 +241,12 @@ export class Stream {
     if (finished) {
       this.#segments += 1;
       const variant = this.#variant(true);
-      if (variant) archive?.addSegment(finished, variant);
+      if (variant) archive?.addSegment(finished, variant, this.#captions?.text(finished));
     }
     // Viewers that have a playlist with these segments may still load them (RFC 8216bis, section 6.2.2).
-    if (removed.length > 0) this.#files.leave(removed, now() + this.#window.duration + this.#options.times.target);
+    const { duration, segments } = this.#window;
+    if (removed.length > 0) this.#files.leave(removed, now() + duration + this.#options.times.target);
+    if (segments[0]) this.#captions?.forget(segments[0].time - duration - this.#options.times.target);
     void this.#files.sweep(now());
     if (!this.#playable && this.#playlist.playable) {
       this.#playable = true;
@@ -202,14 +258,19 @@ export class Stream {
   #variant(measured = false): Variant | undefined {
     const codecs = this.#codecs;
     if (codecs === undefined) return undefined;
-    const { video, bitrate } = this.#options;
+    const { video, bitrate, captions } = this.#options;
     const bitrates = this.#window.rates;
     const sure = bitrates && (measured || this.#segments >= measuredAfter);
     const peak = measured ? (bitrates?.peak ?? bitrate) : Math.max(bitrate * peakFactor, bitrates?.peak ?? 0);
-    return { codecs, ...video, peak, average: sure ? bitrates.average : bitrate };
+    return { codecs, ...video, peak, average: sure ? bitrates.average : bitrate, captions };
   }
 
   #missing(file: string): ServiceError {
     return new ServiceError('not_found', `This stream has no file ${file}`);
   }
+}
+
+function whole(file: string, bytes: Buffer): ContentResponse {
+  const headers = { 'content-type': contentTypeOf(file), 'content-length': String(bytes.length), ...immutable };
+  return { status: 200, headers, body: undefined, bytes };
 }

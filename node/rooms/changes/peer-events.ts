@@ -71,6 +71,7 @@ const peerEvents: Projection<TargetedEvent> = {
   componentRemoved: ({ componentId }) => componentRemoved(componentId),
   componentCrashed: ({ componentId }) => componentRemoved(componentId),
   componentLost: ({ componentId }) => componentRemoved(componentId),
+  transcriptAdded: null,
   backendEvent: null,
 };
 

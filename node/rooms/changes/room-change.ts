@@ -1,6 +1,6 @@
 // Room change: what happens in a room, announced once where it happens. Server events, peer events, subscriptions and the peerless timeout
 // are projections of it.
-import type { RoomEventDetail } from '../../../api/events.ts';
+import type { RoomEventDetail, Transcript } from '../../../api/events.ts';
 import type { Metadata } from '../../../api/json.ts';
 import type { Attributes, Permissions } from '../../../api/peer.ts';
 import type { RemoteComponent, RemotePeer } from '../../../api/socket/peer-events.ts';
@@ -36,6 +36,8 @@ export type RoomChange =
   | { kind: 'componentRemoved' | 'componentCrashed'; componentId: string; reason: string }
   /** The component ended because its room crashed. */
   | { kind: 'componentLost'; componentId: string }
+  /** An agent, the peer, transcribed speech. `to`: peers that get the text; all if undefined. */
+  | { kind: 'transcriptAdded'; peerId: string; transcript: Transcript; to: readonly string[] | undefined }
   /** Only a backend learns of it. */
   | { kind: 'backendEvent'; event: RoomEventDetail };
 

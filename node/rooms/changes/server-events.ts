@@ -32,6 +32,7 @@ const serverEvents: Projection<RoomEventDetail> = {
   componentRemoved: ({ componentId, reason }) => ({ type: 'ComponentRemoved', componentId, reason }),
   componentCrashed: ({ componentId, reason }) => ({ type: 'ComponentCrashed', componentId, reason }),
   componentLost: null,
+  transcriptAdded: ({ peerId, transcript }) => ({ type: 'TranscriptAdded', peerId, transcript }),
   backendEvent: ({ event }) => event,
 };
 

@@ -133,7 +133,7 @@ export class RoomSession {
 
   /**
    * Like sendData(), with a message that connections of one protocol exchange. `data`: the same for all other peers; `transcripts`: those that
-   * it completes, for backends.
+   * it completes.
    */
   relay({ message, bytes, to, data, transcripts = [] }: RelayRequest): void {
     const { peerId } = this.#options;
@@ -141,8 +141,7 @@ export class RoomSession {
     this.#charge(bytes, target);
     this.#room.relay(message, target);
     if (data) this.#room.announce({ kind: 'dataSent', from: peerId, ...data, to });
-    for (const transcript of transcripts)
-      this.#room.announce({ kind: 'backendEvent', event: { type: 'TranscriptAdded', peerId, transcript } });
+    for (const transcript of transcripts) this.#room.announce({ kind: 'transcriptAdded', peerId, transcript, to });
   }
 
   /** True if this peer may receive a track of another one. */

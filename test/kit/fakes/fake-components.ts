@@ -3,7 +3,14 @@
 import assert from 'node:assert/strict';
 import type { ComponentOptions } from '../../../api/component/component.ts';
 import { ServiceError } from '../../../api/errors.ts';
-import type { ComponentFactory, ComponentHost, ComponentRunner, ComponentSpec, SubscribableTrack } from '../../../node/rooms/interfaces.ts';
+import type {
+  Caption,
+  ComponentFactory,
+  ComponentHost,
+  ComponentRunner,
+  ComponentSpec,
+  SubscribableTrack,
+} from '../../../node/rooms/interfaces.ts';
 
 const unexpected = () => Promise.reject(new Error('unexpected request'));
 
@@ -63,6 +70,7 @@ class FakeRunner implements ComponentRunner {
   busy = 0;
   /** All received lists of tracks. */
   readonly received: (readonly SubscribableTrack[])[] = [];
+  readonly captions: Caption[] = [];
   /** True if its programme is to be sent. */
   sendsProgramme = false;
   readonly #failure: ServiceError | undefined;
@@ -83,6 +91,10 @@ class FakeRunner implements ComponentRunner {
 
   receive(tracks: readonly SubscribableTrack[]): void {
     this.received.push(tracks);
+  }
+
+  addCaption(caption: Caption): void {
+    this.captions.push(caption);
   }
 
   sendProgramme(wanted: boolean): void {

@@ -65,6 +65,9 @@ const rows: { [Kind in ChangeKind]: [change: RoomChange & { kind: Kind }, ...Row
   componentRemoved: [{ kind: 'componentRemoved', componentId: 'c', reason: 'removed' }, 'componentRemoved', {}],
   componentCrashed: [{ kind: 'componentCrashed', componentId: 'c', reason: 'why' }, 'componentRemoved', {}],
   componentLost: [{ kind: 'componentLost', componentId: 'c' }, 'componentRemoved', {}],
+  transcriptAdded: [
+    { kind: 'transcriptAdded', peerId: 'p', transcript: { id: 's', text: 'Hello', speakerId: 'q' }, to: undefined },
+  ],
   backendEvent: [{ kind: 'backendEvent', event: { componentId: 'c', ...event } }],
 };
 

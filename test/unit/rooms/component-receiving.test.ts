@@ -92,6 +92,25 @@ test('a component in manual mode reports only encrypted tracks of its origins', 
   );
 });
 
+test('a component gets transcripts of the peers whose tracks it receives, if they are for all peers', async () => {
+  const captionsOf = async (subscribeMode?: string) => {
+    const { alice, bob, rooms, runner, component, events } = await setup(subscribeMode);
+    if (subscribeMode) await rooms.subscribeComponent('r', component.id, ['alice']);
+    await rooms.patchPeer('r', 'alice', { name: 'Alice' });
+    const transcript = (speakerId: string, text: string) => ({ message: {}, bytes: 1, transcripts: [{ id: 's', speakerId, text }] });
+    bob.peer.session.relay({ ...transcript('alice', 'public'), to: undefined });
+    bob.peer.session.relay({ ...transcript('alice', 'private'), to: ['alice'] });
+    bob.peer.session.relay({ ...transcript('bob', 'of bob'), to: undefined });
+    await publish(alice, 'audio', null, true);
+    bob.peer.session.relay({ ...transcript('alice', 'encrypted'), to: undefined });
+    assert.equal(events.filter(({ type }) => type === 'TranscriptAdded').length, 4);
+    return runner.captions;
+  };
+  const ofAlice = { text: 'public', speaker: 'Alice' };
+  assert.deepEqual(await captionsOf(), [ofAlice, { text: 'of bob', speaker: null }]);
+  assert.deepEqual(await captionsOf('manual'), [ofAlice]);
+});
+
 test('a component that receives tracks is rejected while the room is encrypted', async () => {
   const { rooms } = await makeRoom();
   const alice = await joinPeer(rooms, 'r', 'alice');

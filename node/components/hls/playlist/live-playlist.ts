@@ -7,11 +7,14 @@ import { withToken } from '../../../rooms/tokens/playlist-token.ts';
 import { BlockingRequests } from './blocking-requests.ts';
 import type { LiveWindow } from './live-window.ts';
 import {
+  captionsName,
   mediaName,
   mediaPlaylist,
   multivariantName,
   multivariantPlaylist,
+  type PartNumber,
   type PlaylistTimes,
+  type RenditionName,
   type Segment,
   type Variant,
 } from './playlist.ts';
@@ -23,7 +26,10 @@ export type LivePlaylistOptions = {
   window: LiveWindow;
   /** Undefined until the stream has a segment. */
   variant: () => Variant | undefined;
+  /** True if the stream has captions. */
+  captions: boolean;
 };
+type PlaylistName = typeof multivariantName | RenditionName;
 
 type Made = { text: Buffer; zipped: Buffer | Promise<Buffer> | undefined };
 /**
@@ -76,10 +82,15 @@ export class LivePlaylist {
     this.changed();
   }
 
+  /** True if the stream has a playlist of this name. */
+  has(file: string): file is PlaylistName {
+    return file === multivariantName || file === mediaName || (file === captionsName && this.#options.captions);
+  }
+
   /** @throws ServiceError `bad_request`, `not_found` if the stream has no media, `unavailable` after the timeout */
-  async open(file: typeof multivariantName | typeof mediaName, request: PlaylistRequest, signal: AbortSignal): Promise<ContentResponse> {
+  async open(file: PlaylistName, request: PlaylistRequest, signal: AbortSignal): Promise<ContentResponse> {
     const target = Math.ceil(this.#options.times.target / 1000);
-    const blocked = file === mediaName && (await this.#waitFor(request, signal));
+    const blocked = file !== multivariantName && (await this.#waitFor(request, signal));
     await this.#wait('playable', () => this.playable, signal);
     if (!this.playable) throw new ServiceError('not_found', 'The stream ended before its first segment');
     const made = this.#make(file, request);
@@ -116,13 +127,13 @@ export class LivePlaylist {
     return this.#blockingRequests.wait(key, { isOver: () => this.#ended || isOver(), deadline, signal });
   }
 
-  #make(file: string, { skip, token }: PlaylistRequest): Made {
-    const delta = skip && file === mediaName;
+  #make(file: PlaylistName, { skip, token }: PlaylistRequest): Made {
+    const delta = skip && file !== multivariantName;
     const plain = `${file} ${delta}`;
     const key = `${plain} ${token ?? ''}`;
     const known = this.#made.get(key);
     if (known) return known;
-    const text = this.#texts.get(plain) ?? (file === mediaName ? this.#media(delta) : this.#multivariant());
+    const text = this.#texts.get(plain) ?? (file === multivariantName ? this.#multivariant() : this.#media(file, delta));
     this.#texts.set(plain, text);
     const made: Made = { text: Buffer.from(token === undefined ? text : withToken(text, token)), zipped: undefined };
     if (this.#made.size < maxMade) this.#made.set(key, made);
@@ -135,13 +146,11 @@ export class LivePlaylist {
     return multivariantPlaylist(variant);
   }
 
-  #media(skip: boolean): string {
-    const { times, window } = this.#options;
+  #media(name: RenditionName, skip: boolean): string {
+    const { times, window, captions } = this.#options;
     const { segments, discontinuitySequence } = window;
-    return mediaPlaylist(
-      { ...times, segments, discontinuitySequence, hint: this.#interrupted ? undefined : nextPart(window.last, times), ended: this.#ended },
-      { skip },
-    );
+    const hint = this.#interrupted ? undefined : nextPart(window.last, times);
+    return mediaPlaylist({ ...times, segments, discontinuitySequence, hint, ended: this.#ended, captions }, name, { skip });
   }
 }
 
@@ -150,12 +159,8 @@ function zip(text: Buffer): Buffer | Promise<Buffer> {
 }
 
 /** The part that follows the last one. */
-function nextPart(last: Segment | undefined, { partsPerSegment }: PlaylistTimes): { segment: number; part: number } | undefined {
+function nextPart(last: Segment | undefined, { partsPerSegment }: PlaylistTimes): PartNumber | undefined {
   if (!last) return undefined;
   const { number, parts, whole } = last;
   return whole || parts.length >= partsPerSegment ? { segment: number + 1, part: 0 } : { segment: number, part: parts.length };
-}
-
-export function isPlaylist(file: string): file is typeof multivariantName | typeof mediaName {
-  return file === multivariantName || file === mediaName;
 }

@@ -1,5 +1,5 @@
 // Live window of a stream: the segments and parts that viewers can load, and their bit rates.
-import { type Part, type PlaylistTimes, parsePartName, type Segment } from './playlist.ts';
+import type { Part, PartNumber, PlaylistTimes, Segment } from './playlist.ts';
 
 /** As reported by the composer. `time`: milliseconds since 1970. */
 export type NewPart = Part & { segment: number; time: number };
@@ -22,6 +22,8 @@ export class LiveWindow {
   #discontinuitySequence = 0;
   #fresh = false;
   #init = '';
+  /** Of the current process; undefined before its first part. */
+  #origin: number | undefined;
   #peak = 0;
   #totalBytes = 0;
   #totalDuration = 0;
@@ -62,6 +64,7 @@ export class LiveWindow {
   /** Another process writes the following parts. `init`: file name of its init segment. */
   begin(init: string): void {
     this.#init = init;
+    this.#origin = undefined;
     this.#fresh = this.#segments.length > 0;
   }
 
@@ -70,7 +73,9 @@ export class LiveWindow {
     const change: WindowChange = open && open.number !== number ? this.finish() : { finished: undefined, removed: [] };
     let segment = this.#segments.at(-1);
     if (segment?.number !== number) {
-      segment = { number, init: this.#init, discontinuity: this.#fresh, time, duration: 0, bytes: 0, whole: false, parts: [] };
+      this.#origin ??= time;
+      const begun = { init: this.#init, origin: this.#origin, discontinuity: this.#fresh };
+      segment = { number, ...begun, time, duration: 0, bytes: 0, whole: false, parts: [] };
       this.#fresh = false;
       this.#segments.push(segment);
     }
@@ -121,13 +126,12 @@ export class LiveWindow {
     return first === undefined ? undefined : this.#segments[number - first];
   }
 
-  /** True if a part of this name can still be added. */
-  mayCome(name: string): boolean {
-    const part = parsePartName(name);
+  /** True if this part can still be added. */
+  mayCome({ segment, part }: PartNumber): boolean {
     const last = this.#segments.at(-1);
-    if (!part || !last) return false;
-    if (part.segment === last.number) return !last.whole && part.part === last.parts.length;
-    return part.segment === last.number + 1 && part.part === 0;
+    if (!last) return false;
+    if (segment === last.number) return !last.whole && part === last.parts.length;
+    return segment === last.number + 1 && part === 0;
   }
 
   #forgetParts(): void {

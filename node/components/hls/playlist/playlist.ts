@@ -1,9 +1,11 @@
 // Playlist texts (RFC 8216bis): multivariant, live, delta and video-on-demand playlists.
 import { segmentName } from '../composer/composer-messages.ts';
 
-/** Names of the playlists: the multivariant playlist, which players open, and the media playlist. */
+/** Names of the playlists: the multivariant playlist, which players open, and those of media and captions. */
 export const multivariantName = 'index.m3u8';
 export const mediaName = 'stream.m3u8';
+export const captionsName = 'captions.m3u8';
+export type RenditionName = typeof mediaName | typeof captionsName;
 
 /** Durations are milliseconds. `offset` and `length`: bytes in the segment file. */
 export type Part = { duration: number; independent: boolean; offset: number; length: number };
@@ -12,6 +14,8 @@ export type Segment = {
   number: number;
   /** File name of its init segment. */
   init: string;
+  /** Milliseconds since 1970 at which the timestamps of its process are 0. */
+  origin: number;
   /** True if it does not continue the previous segment, because another process wrote it. */
   discontinuity: boolean;
   /** Milliseconds since 1970 of its first frame. */
@@ -32,27 +36,54 @@ export type MediaPlaylist = PlaylistTimes & {
   /** Number of discontinuities before the first segment (section 4.4.3.3). */
   discontinuitySequence: number;
   /** The part that follows. */
-  hint: { segment: number; part: number } | undefined;
+  hint: PartNumber | undefined;
   ended: boolean;
+  /** True if the stream has captions, whose playlist has the same segments and parts. */
+  captions: boolean;
+};
+export type PartNumber = { segment: number; part: number };
+
+/** File names of a rendition. */
+type Rendition = { other: RenditionName; hasInit: boolean; segment: (number: number) => string; part: (part: PartNumber) => string };
+const renditions: Readonly<Record<RenditionName, Rendition>> = {
+  [mediaName]: {
+    other: captionsName,
+    hasInit: true,
+    segment: segmentName,
+    part: ({ segment, part }) => `part-${segment}.${part}.m4s`,
+  },
+  [captionsName]: {
+    other: mediaName,
+    hasInit: false,
+    segment: captionsSegmentName,
+    part: ({ segment, part }) => `captions-${segment}.${part}.vtt`,
+  },
 };
 
 /** Target durations from the end in which parts are listed (section 4.4.4.9), and that a delta update keeps (section 4.4.3.8). */
 const partSpan = 3;
 const skipBoundary = 6;
 
-function partName(segment: number, part: number): string {
-  return `part-${segment}.${part}.m4s`;
+export function captionsSegmentName(number: number): string {
+  return `captions-${number}.vtt`;
 }
 
 /** Undefined for any other name. */
-export function parsePartName(name: string): { segment: number; part: number } | undefined {
+export function parsePartName(name: string): PartNumber | undefined {
   const match = /^part-(0|[1-9]\d{0,14})\.(0|[1-9]\d{0,5})\.m4s$/.exec(name);
   return match ? { segment: Number(match[1]), part: Number(match[2]) } : undefined;
 }
 
-/** The current playlist. `skip`: omits what the client already has, if that saves enough. */
-export function mediaPlaylist(playlist: MediaPlaylist, { skip = false } = {}): string {
+/** A segment of captions, or a part of it. Undefined for any other name. */
+export function parseCaptionsName(name: string): { segment: number; part: number | undefined } | undefined {
+  const match = /^captions-(0|[1-9]\d{0,14})(?:\.(0|[1-9]\d{0,5}))?\.vtt$/.exec(name);
+  return match ? { segment: Number(match[1]), part: match[2] === undefined ? undefined : Number(match[2]) } : undefined;
+}
+
+/** The current playlist of a rendition. `skip`: omits what the client already has, if that saves enough. */
+export function mediaPlaylist(playlist: MediaPlaylist, name: RenditionName, { skip = false } = {}): string {
   const { segments, target, partTarget, hint, ended, discontinuitySequence } = playlist;
+  const rendition = renditions[name];
   const skipped = skip && !ended && partTarget !== undefined ? skippable(segments, target) : 0;
   const lines = [
     '#EXTM3U',
@@ -72,32 +103,39 @@ export function mediaPlaylist(playlist: MediaPlaylist, { skip = false } = {}): s
     const withParts = partTarget !== undefined && !ended && left <= target * partSpan && index >= segments.length - partSpan;
     left -= segment.duration;
     if (!segment.whole && !withParts) continue;
-    lines.push(...segmentHead(segment, init));
+    lines.push(...segmentHead(segment, init, rendition));
     init = segment.init;
-    if (withParts) lines.push(...segment.parts.map((part, index) => partLine(segment.number, part, index)));
-    if (segment.whole) lines.push(`#EXTINF:${(segment.duration / 1000).toFixed(5)},`, segmentName(segment.number));
+    if (withParts) lines.push(...segment.parts.map((part, index) => partLine(rendition, { segment: segment.number, part: index }, part)));
+    if (segment.whole) lines.push(`#EXTINF:${(segment.duration / 1000).toFixed(5)},`, rendition.segment(segment.number));
   }
   if (ended) lines.push('#EXT-X-ENDLIST');
-  else if (hint && partTarget !== undefined) lines.push(`#EXT-X-PRELOAD-HINT:TYPE=PART,URI="${partName(hint.segment, hint.part)}"`);
+  else if (partTarget !== undefined) {
+    if (hint) lines.push(`#EXT-X-PRELOAD-HINT:TYPE=PART,URI="${rendition.part(hint)}"`);
+    if (playlist.captions) lines.push(...renditionReport(rendition.other, segments.at(-1)));
+  }
   return `${lines.join('\n')}\n`;
 }
 
 /** Complete playlist of an ended stream. */
 export class VodPlaylist {
   readonly #target: number;
+  readonly #rendition: Rendition;
   #lines: string[] = [];
   #init: string | undefined;
   #first: number | undefined;
 
   /** `target` in milliseconds. */
-  constructor(target: number) {
+  constructor(name: RenditionName, target: number) {
+    this.#rendition = renditions[name];
     this.#target = target;
   }
 
   add(segment: Segment): void {
-    this.#first ??= segment.number;
-    this.#lines.push(...segmentHead(segment, this.#init), `#EXTINF:${(segment.duration / 1000).toFixed(5)},`, segmentName(segment.number));
-    this.#init = segment.init;
+    const { number, init, duration } = segment;
+    this.#first ??= number;
+    const head = segmentHead(segment, this.#init, this.#rendition);
+    this.#lines.push(...head, `#EXTINF:${(duration / 1000).toFixed(5)},`, this.#rendition.segment(number));
+    this.#init = init;
   }
 
   get empty(): boolean {
@@ -118,17 +156,34 @@ export class VodPlaylist {
 }
 
 /** Bits per second are those of the whole stream (section 4.4.6.2). */
-export type Variant = { codecs: string; width: number; height: number; framerate: number; peak: number; average: number };
+export type Variant = {
+  codecs: string;
+  width: number;
+  height: number;
+  framerate: number;
+  peak: number;
+  average: number;
+  captions: boolean;
+};
 
-export function multivariantPlaylist({ codecs, width, height, framerate, peak, average }: Variant): string {
+export function multivariantPlaylist({ codecs, width, height, framerate, peak, average, captions }: Variant): string {
   const attributes = [
     `BANDWIDTH=${Math.ceil(peak)}`,
     `AVERAGE-BANDWIDTH=${Math.ceil(average)}`,
     `CODECS="${codecs}"`,
     `RESOLUTION=${width}x${height}`,
     `FRAME-RATE=${framerate.toFixed(3)}`,
+    ...(captions ? ['SUBTITLES="captions"'] : []),
   ];
-  const lines = ['#EXTM3U', '#EXT-X-VERSION:7', '#EXT-X-INDEPENDENT-SEGMENTS', `#EXT-X-STREAM-INF:${attributes.join(',')}`, mediaName];
+  const media = [
+    ...['TYPE=SUBTITLES', 'GROUP-ID="captions"', 'NAME="Captions"', 'AUTOSELECT=YES'],
+    ...['CHARACTERISTICS="public.accessibility.transcribes-spoken-dialog"', `URI="${captionsName}"`],
+  ];
+  const lines = [
+    ...['#EXTM3U', '#EXT-X-VERSION:7', '#EXT-X-INDEPENDENT-SEGMENTS'],
+    ...(captions ? [`#EXT-X-MEDIA:${media.join(',')}`] : []),
+    ...[`#EXT-X-STREAM-INF:${attributes.join(',')}`, mediaName],
+  ];
   return `${lines.join('\n')}\n`;
 }
 
@@ -152,16 +207,24 @@ function skippable(segments: readonly Segment[], target: number): number {
   return 0;
 }
 
-function segmentHead({ init, discontinuity, time }: Segment, before: string | undefined): string[] {
+function segmentHead({ init, discontinuity, time }: Segment, before: string | undefined, { hasInit }: Rendition): string[] {
   return [
     ...(discontinuity ? ['#EXT-X-DISCONTINUITY'] : []),
-    ...(init === before ? [] : [`#EXT-X-MAP:URI="${init}"`]),
+    ...(!hasInit || init === before ? [] : [`#EXT-X-MAP:URI="${init}"`]),
     `#EXT-X-PROGRAM-DATE-TIME:${new Date(time).toISOString()}`,
   ];
 }
 
-function partLine(segment: number, { duration, independent }: Part, index: number): string {
-  return `#EXT-X-PART:DURATION=${(duration / 1000).toFixed(5)},URI="${partName(segment, index)}"${independent ? ',INDEPENDENT=YES' : ''}`;
+function partLine({ part: nameOf, hasInit }: Rendition, number: PartNumber, { duration, independent }: Part): string {
+  // WebVTT has no key frames.
+  const alone = independent || !hasInit ? ',INDEPENDENT=YES' : '';
+  return `#EXT-X-PART:DURATION=${(duration / 1000).toFixed(5)},URI="${nameOf(number)}"${alone}`;
+}
+
+/** The position of the other rendition, for players that change to it (section 4.4.5.4). */
+function renditionReport(other: RenditionName, last: Segment | undefined): string[] {
+  if (!last) return [];
+  return [`#EXT-X-RENDITION-REPORT:URI="${other}",LAST-MSN=${last.number},LAST-PART=${Math.max(0, last.parts.length - 1)}`];
 }
 
 /** Whole seconds; no rounded segment duration exceeds them (section 4.4.3.1). */

@@ -4,7 +4,16 @@ import { join } from 'node:path';
 import type { Log } from '../../../common/log.ts';
 import type { Upload } from '../../../storage/upload.ts';
 import { segmentName } from '../composer/composer-messages.ts';
-import { mediaName, multivariantName, multivariantPlaylist, type Segment, type Variant, VodPlaylist } from './playlist.ts';
+import {
+  captionsName,
+  captionsSegmentName,
+  mediaName,
+  multivariantName,
+  multivariantPlaylist,
+  type Segment,
+  type Variant,
+  VodPlaylist,
+} from './playlist.ts';
 
 /** Bytes per second for writing and uploading playlists, which grow with the stream. The limit keeps the cost of long streams constant. */
 const writeRate = 1024 * 1024;
@@ -22,6 +31,9 @@ export type StreamArchiveOptions = {
 export class VodWriter {
   readonly #options: StreamArchiveOptions;
   readonly #playlist: VodPlaylist;
+  readonly #captions: VodPlaylist;
+  /** Writing segments of captions. */
+  #texts: Promise<void> = Promise.resolve();
   #writing: Promise<void> = Promise.resolve();
   #busy = false;
   #nextWrite = Number.NEGATIVE_INFINITY;
@@ -29,7 +41,8 @@ export class VodWriter {
 
   constructor(options: StreamArchiveOptions) {
     this.#options = options;
-    this.#playlist = new VodPlaylist(options.target);
+    this.#playlist = new VodPlaylist(mediaName, options.target);
+    this.#captions = new VodPlaylist(captionsName, options.target);
   }
 
   /** True if no segment exists. */
@@ -42,10 +55,11 @@ export class VodWriter {
     this.#options.upload?.add(name);
   }
 
-  /** A segment is complete. */
-  addSegment(segment: Segment, variant: Variant): void {
+  /** A segment is complete. `captions`: its WebVTT, if the stream has captions. */
+  addSegment(segment: Segment, variant: Variant, captions: string | undefined): void {
     this.#playlist.add(segment);
     this.#options.upload?.add(segmentName(segment.number));
+    if (captions !== undefined) this.#addCaptions(segment, captions);
     const now = this.#options.now();
     if (this.#busy || now < this.#nextWrite) return;
     this.#busy = true;
@@ -63,14 +77,30 @@ export class VodWriter {
     await this.#write(variant, this.#options.now());
   }
 
+  #addCaptions(segment: Segment, text: string): void {
+    const { log, folder, upload } = this.#options;
+    const name = captionsSegmentName(segment.number);
+    this.#captions.add(segment);
+    this.#texts = this.#texts
+      .then(() => writeFile(join(folder, name), text, { mode: 0o640 }))
+      .then(
+        () => upload?.add(name),
+        (error: unknown) => log.warn({ err: error }, 'could not write captions of stream'),
+      );
+  }
+
   async #write(variant: Variant, now: number): Promise<void> {
     const { folder, upload } = this.#options;
     const text = this.#playlist.text();
+    const captions = this.#captions.empty ? undefined : this.#captions.text();
+    await this.#texts;
+    if (captions !== undefined) await writeWhole(folder, captionsName, captions);
     await writeWhole(folder, mediaName, text);
     await writeWhole(folder, multivariantName, multivariantPlaylist(variant));
     this.#nextWrite = now + (text.length / writeRate) * 1000;
     if (now < this.#nextUpload) return;
     this.#nextUpload = now + (text.length / uploadRate) * 1000;
+    if (captions !== undefined) upload?.add(captionsName);
     upload?.add(mediaName);
     upload?.add(multivariantName);
   }

@@ -107,7 +107,7 @@ function StreamVideo({ source, from, title, onFailed }: MediaProps) {
       stop?.();
     };
   }, [url, authorization, from]);
-  // biome-ignore lint/a11y/useMediaCaption: recordings have no captions
+  // biome-ignore lint/a11y/useMediaCaption: hls.js adds the captions of streams
   return <video ref={element} controls autoPlay playsInline aria-label={title} data-testid="media" />;
 }
 

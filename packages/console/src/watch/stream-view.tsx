@@ -27,7 +27,7 @@ export function StreamView({ source, roomId, over, onPhase }: StreamViewProps) {
   return (
     <div className="stream-view">
       <div className="stream-frame">
-        {/* biome-ignore lint/a11y/useMediaCaption: live speech has no captions */}
+        {/* biome-ignore lint/a11y/useMediaCaption: hls.js adds the captions of the stream */}
         <video ref={video} className="stream-video" controls playsInline aria-label={`Stream of ${roomId}`} data-testid="stream-video" />
         {player && <Overlay player={player} over={over} onPhase={onPhase} onDone={() => video.current?.focus()} />}
       </div>

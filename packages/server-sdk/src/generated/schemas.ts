@@ -334,6 +334,8 @@ export type HlsOptions = {
   layout?: ('grid' | 'speaker' | 'single') | null;
   /** Show the names of peers below their videos. */
   names?: boolean | null;
+  /** Offer the final transcripts of agents as captions: a rendition with WebVTT. */
+  captions?: boolean | null;
   s3?: S3Place | null;
 };
 

@@ -11,7 +11,7 @@ test('omitted and null options have defaults, and S3 keys are not shown', () => 
   assert.equal(none, undefined);
   assert.deepEqual(read, {
     ...{ lowLatency: true, persistent: false, targetWindowDuration: null, subscribeMode: 'auto', origins: [], width: 1280, height: 720 },
-    ...{ framerate: 24, segmentDuration: 2, layout: 'grid', names: false },
+    ...{ framerate: 24, segmentDuration: 2, layout: 'grid', names: false, captions: false },
   });
   const shown = publicOptions(parseOptions({ persistent: true, s3: { ...s3, pathPrefix: 'a/b' } }, false));
   assert.deepEqual('s3' in shown && shown.s3, { bucket: 'bucket', region: null, endpoint: null, pathPrefix: 'a/b' });

@@ -10,6 +10,7 @@ import { LocalContent } from '../../../../node/storage/local-content.ts';
 import type { Upload, Uploads } from '../../../../node/storage/upload.ts';
 import { eventually } from '../../../kit/eventually.ts';
 import { hostFacts } from '../../../kit/fakes/fake-components.ts';
+import { checkPlaylist } from '../../../kit/media/hls-conformance.ts';
 import { addFiles, makeResources } from '../../../kit/processes/resources-folder.ts';
 import { silentLog } from '../../../kit/silent-log.ts';
 
@@ -100,6 +101,27 @@ test('a persistent stream becomes a recording with all segments, and is uploaded
   assert.equal(await new LocalContent(resources).has('recording', id), true);
 });
 
+test('captions of a persistent stream are saved and uploaded with its segments', async (t) => {
+  const { streams, list, uploads, resources } = await make(t);
+  const running = await streams.begin({ host, options: parseOptions({ persistent: true, captions: true }, false) });
+  const { firstSegment } = running.stream.next();
+  running.stream.addCaption({ text: 'Hello', speaker: 'Ada' }, firstSegment * 1000 - 10_000);
+  await fill(running, 2);
+  await running.finish();
+  const files = await list(`recordings/${running.id}`);
+  const segments = files.filter((name) => /^captions-\d+\.vtt$/.test(name));
+  assert.deepEqual([segments.length, files.includes('captions.m3u8')], [3, true]);
+  const read = (file: string) => readFile(join(resources, 'recordings', running.id, file), 'utf8');
+  checkPlaylist(await read('captions.m3u8'), { captions: true });
+  assert.match(await read(segments[0] ?? ''), /00:00:00.000 --> 00:00:01.500\n<v Ada>Ada: Hello\n$/);
+  assert.match(await read('index.m3u8'), /URI="captions.m3u8"/);
+  assert.deepEqual(
+    uploads.said.filter((line) => /captions-/.test(line)),
+    segments.map((file) => `add ${file}`),
+  );
+  assert.ok(uploads.said.includes('add captions.m3u8'));
+});
+
 test('a stream whose end cannot be written becomes a recording of the segments in its stored playlist', async (t) => {
   const { resources, streams, uploads, list } = await make(t);
   const running = await streams.begin({ host, options: parseOptions({ persistent: true }, false) });
@@ -180,7 +202,11 @@ test('orphaned streams are saved as their playlist lists, or deleted; streams wi
       tracks: [],
     });
   const playlist = '#EXTM3U\n#EXT-X-MAP:URI="init-0.mp4"\n#EXTINF:2.0,\nsegment-1.m4s\n#EXT-X-ENDLIST\n';
-  const media = { 'index.m3u8': '#EXTM3U\n', 'stream.m3u8': playlist, 'init-0.mp4': 'i', 'segment-1.m4s': 's', 'segment-2.m4s': 'half' };
+  const captions = playlist.replace(/#EXT-X-MAP.*\n/, '').replace('segment-1.m4s', 'captions-1.vtt');
+  const media = {
+    ...{ 'index.m3u8': '#EXTM3U\n', 'stream.m3u8': playlist, 'init-0.mp4': 'i', 'segment-1.m4s': 's', 'segment-2.m4s': 'half' },
+    ...{ 'captions.m3u8': captions, 'captions-1.vtt': 'WEBVTT\n', 'captions-2.vtt': 'WEBVTT\n' },
+  };
   for (const name of ['kept', 'fresh']) await addFiles(join(resources, 'hls', id(name)), { ...media, 'report.json': report(name) });
   await addFiles(join(resources, 'hls', id('gone')), { 'report.json': report('gone'), 'segment-1.m4s': 's' });
   const old = new Date(Date.now() - 60_000);
@@ -188,12 +214,12 @@ test('orphaned streams are saved as their playlist lists, or deleted; streams wi
   uploads.leftIds = [id('kept'), id('gone')];
   await streams.start();
   assert.deepEqual([await list('hls'), await list('recordings')], [[id('fresh')], [id('kept')]]);
-  const files = ['index.m3u8', 'init-0.mp4', 'report.json', 'segment-1.m4s', 'stream.m3u8'];
+  const files = ['captions-1.vtt', 'captions.m3u8', 'index.m3u8', 'init-0.mp4', 'report.json', 'segment-1.m4s', 'stream.m3u8'];
   assert.deepEqual(await list(`recordings/${id('kept')}`), files);
   assert.equal(JSON.parse(await readFile(join(resources, 'recordings', id('kept'), 'report.json'), 'utf8')).state, 'recovered');
   const [resumed, moved, ...rest] = uploads.said;
-  assert.deepEqual([resumed, moved, rest.slice(0, 5).sort()], [`resume ${id('kept')}`, 'moved', files.map((file) => `add ${file}`)]);
-  assert.deepEqual(rest.slice(5), ['finish', `resume ${id('gone')}`, 'discard']);
+  assert.deepEqual([resumed, moved, rest.slice(0, 7).sort()], [`resume ${id('kept')}`, 'moved', files.map((file) => `add ${file}`)]);
+  assert.deepEqual(rest.slice(7), ['finish', `resume ${id('gone')}`, 'discard']);
   await writeFile(join(resources, 'hls', 'a-file'), '');
   await streams.start();
 });

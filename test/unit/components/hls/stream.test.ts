@@ -14,6 +14,8 @@ import { turns } from '../../../kit/turns.ts';
 
 const codecs = 'avc1.4d401f,mp4a.40.2';
 const first = 1000;
+/** Capture time of the first frame. */
+const begun = 1_700_000_000_000;
 
 class Studio {
   readonly stream: Stream;
@@ -23,7 +25,7 @@ class Studio {
   #segment = first;
   #part = 0;
   #offset = 0;
-  #time = 1_700_000_000_000;
+  #time = begun;
 
   constructor(folder: string, options: Partial<StreamOptions> = {}) {
     this.folder = folder;
@@ -35,6 +37,7 @@ class Studio {
       video: { width: 640, height: 360, framerate: 24 },
       bitrate: 1_000_000,
       firstSegment: first,
+      captions: false,
       archive: undefined,
       onPlayable: () => {
         this.playable += 1;
@@ -269,4 +272,52 @@ test('a token is on each address of a playlist, compressed or not; without parts
   const zipped = await studio.open('stream.m3u8', { gzip: true });
   assert.equal(zipped.headers['content-encoding'], 'gzip');
   assert.equal(gunzipSync(zipped.bytes ?? '').toString(), await studio.text('stream.m3u8'));
+});
+
+test('a stream with captions has a rendition with the same segments and parts', async (t) => {
+  const studio = await make(t, { captions: true, window: 10_000 });
+  await studio.begin();
+  await studio.parts(5);
+  const captions = async (request = {}) => checkPlaylist(await studio.text('captions.m3u8', request), { captions: true });
+  let before = await captions();
+  for (let made = 0; made < 40; made += 1) {
+    await studio.parts(1);
+    const after = await captions(made % 2 === 0 ? {} : { skip: true });
+    checkUpdate(before, after);
+    before = after;
+  }
+  const [media, text] = [await studio.playlist(), await captions()];
+  const named = (uri: string | undefined) => uri?.replace(/^(?:part|segment)-(.*)\.m4s$/, 'captions-$1.vtt');
+  assert.deepEqual(
+    text.segments.map(({ uri, duration, time, number }) => ({ uri, duration, time, number })),
+    media.segments.map(({ uri, duration, time, number }) => ({ uri: named(uri), duration, time, number })),
+  );
+  assert.deepEqual([text.hint, [...text.parts.keys()]], [named(media.hint), [...media.parts.keys()]]);
+  assert.match(
+    await studio.text('captions.m3u8', { token: 'x' }),
+    /#EXT-X-RENDITION-REPORT:URI="stream.m3u8\?token=x",LAST-MSN=1011,LAST-PART=0\n/,
+  );
+  const index = await studio.text('index.m3u8', { token: 'x' });
+  assert.match(
+    index,
+    /#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID="captions",.*URI="captions.m3u8\?token=x"\n#EXT-X-STREAM-INF:.*SUBTITLES="captions"\n/,
+  );
+
+  // A cue is in the part that follows, and in its segment.
+  studio.stream.addCaption({ text: 'Hello', speaker: null }, begun + 22_600);
+  const part = studio.text('captions-1011.1.vtt');
+  await studio.parts(1);
+  assert.match(await part, /^WEBVTT\nX-TIMESTAMP-MAP=.*\n\n1\n00:00:22.600 --> 00:00:24.100\nHello\n$/);
+  await studio.parts(3);
+  assert.equal(await studio.text('captions-1011.vtt'), await part);
+  assert.doesNotMatch(await studio.text('captions-1011.0.vtt'), /Hello/);
+  assert.equal((await studio.open('captions-1011.vtt')).headers['content-type'], 'text/vtt');
+  for (const file of ['captions-1012.vtt', 'captions-999.vtt', 'captions-01011.vtt', 'captions-1011.9.vtt', 'captions-.vtt', 'x.vtt'])
+    await assert.rejects(studio.open(file), { code: 'not_found' }, file);
+  const plain = await make(t);
+  await plain.begin();
+  await plain.parts(5);
+  for (const file of ['captions.m3u8', 'captions-1000.vtt']) await assert.rejects(plain.open(file), { code: 'not_found' }, file);
+  assert.doesNotMatch(await plain.text('index.m3u8'), /SUBTITLES/);
+  assert.doesNotMatch(await plain.text('stream.m3u8'), /RENDITION-REPORT/);
 });
