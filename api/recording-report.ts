@@ -43,6 +43,10 @@ export const reportSchema = z
     startTime: time,
     endTime: time.nullable(),
     tracks: z.array(reportTrackSchema),
+    captions: z.string().optional().meta({
+      description:
+        'File with the captions of all tracks (WebVTT), whose times begin at `startTime`. Missing if speech was not transcribed.',
+    }),
     rendered: renderedSchema.optional(),
     upload: uploadStateSchema.optional().meta({ description: 'Missing if the recording is not uploaded.' }),
   })

@@ -23,16 +23,19 @@ const limits = { audio: 1000, video: 500 } as const;
 export function createRecordingRunner({ host, begin }: RecordingRunnerOptions): ComponentRunner {
   /** Files of crashed processes that are being finished. The next process does not wait for them. */
   const former = new Set<Promise<void>>();
+  let recording: Recording | undefined;
   const supervisor: ProcessSupervisor<RecorderProcess, Recording> = new ProcessSupervisor({
     host,
     name: 'recorder',
     facts: ({ id: recording }) => ({ recording }),
-    begin: () =>
-      begin().catch((error: unknown) => {
+    begin: async () => {
+      recording = await begin().catch((error: unknown) => {
         host.log.error({ err: error }, 'could not start recording');
         throw new ServiceError('unavailable', 'Could not write the recording to disk', { cause: error });
-      }),
-    make: (recording, callbacks) => new RecorderProcess(host, recording, callbacks),
+      });
+      return recording;
+    },
+    make: (begun, callbacks) => new RecorderProcess(host, begun, callbacks),
     onCrashed: () => {
       const recorder = supervisor.current;
       if (!recorder) return undefined;
@@ -40,14 +43,22 @@ export function createRecordingRunner({ host, begin }: RecordingRunnerOptions): 
       former.add(files);
       return undefined;
     },
-    onClosed: async (recording) => {
+    onClosed: async (begun) => {
       await Promise.all(former);
-      await recording.finish();
+      await begun.finish();
     },
     busy: (_, tracks) => tracks.length > 0,
     limits,
   });
-  return supervisor;
+  return {
+    start: () => supervisor.start(),
+    receive: (tracks) => supervisor.receive(tracks),
+    addCaption: (caption) => recording?.addCaption(caption, Date.now()),
+    close: () => supervisor.close(),
+    get busy() {
+      return supervisor.busy;
+    },
+  };
 }
 
 /** A recorder process and the files that it writes. */

@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import type { Report, ReportTrack } from '../../../api/recording-report.ts';
 import type { Log } from '../../common/log.ts';
 import { Timer } from '../../common/timer.ts';
+import type { Caption } from '../../rooms/interfaces.ts';
 import { reportName, writeReportFile } from '../../storage/report-file.ts';
 import type { Upload } from '../../storage/upload.ts';
+import { CaptionsFile, captionsFileName } from './captions-file.ts';
 import { finishMatroska } from './matroska-finish.ts';
 
 export type RecordingOptions = {
@@ -26,6 +28,7 @@ export class Recording {
   readonly #options: RecordingOptions;
   readonly #report: Report;
   readonly #upload: Upload | undefined;
+  readonly #captions: CaptionsFile;
   readonly #tracks = new Map<number, ReportTrack>();
   #entries = 0;
   #saving: Promise<void> | undefined;
@@ -37,6 +40,13 @@ export class Recording {
     this.#options = options;
     this.#report = report;
     this.#upload = upload;
+    const { folder, log } = options;
+    this.#captions = new CaptionsFile({
+      folder,
+      zero: Date.parse(report.startTime),
+      onGrown: () => this.#captionsGrown(),
+      onOmitted: (error) => log.warn({ err: error, recording: report.id }, 'captions of recording omitted'),
+    });
     upload?.add(reportName);
     this.#keepTouching();
   }
@@ -92,6 +102,11 @@ export class Recording {
     this.#save();
   }
 
+  /** What a speaker said, at `time` (milliseconds since 1970). */
+  addCaption(caption: Caption, time: number): void {
+    if (!this.#finished) this.#captions.add(caption, time);
+  }
+
   /** Finishes a file of an ended process. Never rejects. */
   async recover(entry: number): Promise<void> {
     const file = this.#tracks.get(entry)?.file;
@@ -107,6 +122,7 @@ export class Recording {
 
   async #finish(): Promise<void> {
     this.#touch?.stop();
+    await this.#captions.close();
     await this.#saving;
     await this.#write({ state: 'finished', endTime: new Date().toISOString() });
     this.#upload?.finish();
@@ -136,9 +152,17 @@ export class Recording {
     if (!this.#finished) this.#upload?.add(reportName);
   }
 
+  #captionsGrown(): void {
+    this.#upload?.fileGrew(captionsFileName);
+    if (this.#report.captions !== undefined) return;
+    this.#report.captions = captionsFileName;
+    this.#save();
+  }
+
   #keepTouching(): void {
     this.#touch = new Timer(touchInterval, () => {
       const now = new Date();
+      this.#captions.flush(now.getTime());
       // If this fails, the disk also fails the recording itself.
       utimes(join(this.#options.folder, reportName), now, now).catch(() => {});
       if (!this.#finished) this.#keepTouching();

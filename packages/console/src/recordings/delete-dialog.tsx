@@ -32,12 +32,13 @@ export function DeleteDialog({ recordingId, report, onDeleted, onClose }: Delete
 }
 
 /** `2 tracks (1 audio, 1 video), the rendered MP4 and the report` */
-function contentsOf({ type, tracks, rendered }: Report): string {
-  const files = tracks.filter(({ file }) => file !== undefined);
-  const count = (kind: string) => files.filter((track) => track.kind === kind).length;
+function contentsOf({ type, tracks, captions, rendered }: Report): string {
+  const stored = tracks.filter(({ file }) => file !== undefined);
+  const count = (kind: string) => stored.filter((track) => track.kind === kind).length;
   const kinds = ['audio', 'video'].flatMap((kind) => (count(kind) > 0 ? [`${count(kind)} ${kind}`] : []));
-  const tracksOf = files.length > 0 ? [`${pluralize(files.length, 'track')} (${kinds.join(', ')})`] : [];
-  const parts = [...(type === 'hls' ? ['the whole stream'] : tracksOf), ...(rendered ? ['the rendered MP4'] : []), 'the report'];
+  const tracksOf = stored.length > 0 ? [`${pluralize(stored.length, 'track')} (${kinds.join(', ')})`] : [];
+  const files = [...(captions === undefined ? [] : ['the captions']), ...(rendered ? ['the rendered MP4'] : []), 'the report'];
+  const parts = [...(type === 'hls' ? ['the whole stream'] : tracksOf), ...files];
   return parts.length === 1 ? `${parts[0]}` : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
 }
 

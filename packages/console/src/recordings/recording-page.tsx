@@ -128,6 +128,7 @@ function RecordingView({ recordingId, report }: { recordingId: string; report: R
         </section>
       )}
       {report.type === 'recording' && <RenderPanel recordingId={recordingId} report={report} onPlay={setPlayable} onDownload={download} />}
+      {report.captions !== undefined && <Captions file={report.captions} onDownload={download} />}
       <Section title="Report">
         <button type="button" className="button" data-testid="download-report" onClick={() => download('report.json')}>
           <DownloadIcon />
@@ -136,6 +137,18 @@ function RecordingView({ recordingId, report }: { recordingId: string; report: R
         <p className="quiet-text">Machine-readable: all of the above and the timestamps of each track.</p>
       </Section>
     </>
+  );
+}
+
+function Captions({ file, onDownload }: { file: string; onDownload: (file: string) => void }) {
+  return (
+    <Section title="Captions">
+      <button type="button" className="button" data-testid="download-captions" onClick={() => onDownload(file)}>
+        <DownloadIcon />
+        {file}
+      </button>
+      <p className="quiet-text">WebVTT of all speakers. Times start with the recording.</p>
+    </Section>
   );
 }
 

@@ -32,6 +32,8 @@ export type Report = {
   startTime: number | undefined;
   endTime: number | undefined;
   tracks: ReportTrack[];
+  /** File with captions; undefined if speech was not transcribed. */
+  captions: string | undefined;
   rendered: Rendered | undefined;
   upload: Upload | undefined;
 };
@@ -53,6 +55,7 @@ export function readReport(value: unknown): Report {
     startTime: timeOf(report.startTime),
     endTime: timeOf(report.endTime),
     tracks: Array.isArray(report.tracks) ? report.tracks.map((track, index) => readTrack(fieldsOf(track), index)) : [],
+    captions: textOf(report.captions),
     rendered: typeof report.rendered === 'object' && report.rendered !== null ? readRendered(fieldsOf(report.rendered)) : undefined,
     upload: known ? { state, time: textOf(upload.time), problem: textOf(upload.problem) } : undefined,
   };

@@ -605,6 +605,8 @@ export type RecordingReport = {
   startTime: string;
   endTime: string | null;
   tracks: RecordedTrack[];
+  /** File with the captions of all tracks (WebVTT), whose times begin at `startTime`. Missing if speech was not transcribed. */
+  captions?: string;
   rendered?: Rendered;
   /** Missing if the recording is not uploaded. */
   upload?: Upload;

@@ -97,6 +97,34 @@ test('a recording is named by room and start time, and its report has the start 
   });
 });
 
+test('transcripts are captions of a recording, in the order and with the time that WebVTT requires', async (t) => {
+  const { recordings, resources, report, folder } = await setup(t);
+  const grown: string[] = [];
+  const unused = { add: () => {}, relocated: () => {}, finish: () => {}, discard: () => {} };
+  const uploads = { ...noUploads, begin: async () => ({ ...unused, fileGrew: (file: string) => grown.push(file) }) };
+  const written = new Recordings({ log: silentLog(), resources, node: 'n', uploads, timeToLive: () => null, now: () => start });
+  t.after(() => written.close());
+  const recording = await written.create(planOf('r'));
+  const captions = () => readFile(join(folder(recording.id), 'captions.vtt'), 'utf8');
+  // A long text has several cues, of which the last ones begin after the next text.
+  recording.addCaption({ text: 'word '.repeat(40), speaker: 'A < B' }, start + 61_000);
+  await eventually('the first cue is written', async () => (await captions().catch(() => '')).includes('-->'));
+  recording.addCaption({ text: '--> \n\nHello', speaker: null }, start + 62_500);
+  await recording.finish();
+  recording.addCaption({ text: 'too late', speaker: null }, start + 63_000);
+  const text = await captions();
+  assert.match(
+    text,
+    /^WEBVTT\n\n1\n00:01:01.000 --> 00:01:\d\d.\d{3}\n<v A &lt; B>A &lt; B: word( word)*\n\n2\n00:01:02.500 --> 00:01:04.000\n--&gt; Hello\n\n3\n/,
+  );
+  const starts = [...text.matchAll(/^([\d:.]+) -->/gm)].map(([, time]) => time ?? '');
+  assert.deepEqual([starts.length, starts.toSorted()], [4, starts]);
+  assert.deepEqual([(await report(recording.id)).captions, new Set(grown)], ['captions.vtt', new Set(['captions.vtt'])]);
+  const silent = await recordings.create(planOf('silent'));
+  await silent.finish();
+  assert.equal((await report(silent.id)).captions, undefined);
+});
+
 test('an interrupted recording is finished by the next process once its heartbeat is stale', async (t) => {
   // The recording process updates the heartbeat every two seconds.
   t.mock.timers.enable({ apis: ['setTimeout'] });
