@@ -1,6 +1,7 @@
 // Peer events: messages of the server to a peer. One zod union is the source of the wire format, the types and AsyncAPI.
 import { z } from 'zod';
 import { componentTypeSchema } from '../component/types.ts';
+import { transcriptSchema } from '../events.ts';
 import { jsonSchema, metadataSchema } from '../json.ts';
 import { mediaObjects } from '../media-objects.ts';
 import { attributesSchema, permissionsSchema } from '../peer.ts';
@@ -115,8 +116,16 @@ export const peerEventSchema = z.discriminatedUnion('event', [
     label: z.string(),
     payload: jsonSchema,
   }),
+  event('transcriptAdded', {
+    from: z.string().meta({ description: 'Id of the agent that transcribed it.' }),
+    transcript: transcriptSchema,
+  }),
   event('dataDropped', {
-    messages: z.number().int().positive().meta({ description: 'Number of `data` messages dropped because this socket was too slow.' }),
+    messages: z
+      .number()
+      .int()
+      .positive()
+      .meta({ description: 'Number of `data` and `transcriptAdded` messages dropped because this socket was too slow.' }),
   }),
   event('rpcRequested', {
     rpcId: z.string(),

@@ -143,7 +143,7 @@ export class PeerSession implements PeerConnection {
     const { freeAnswers, freeAnswersPerOffer } = this.#options.limits;
     if (event.event === 'trackSubscribed') this.#freeAnswers = Math.min(this.#freeAnswers + freeAnswersPerOffer, freeAnswers);
     if (event.event === 'audioLevels') this.#sendLevels(event);
-    else if (event.event !== 'data') this.#push(eventFrame(event));
+    else if (event.event !== 'data' && event.event !== 'transcriptAdded') this.#push(eventFrame(event));
     else if (this.#live && this.#socket && this.#socket.bufferedBytes > this.#options.limits.dataBufferedBytes) this.#drop(this.#socket);
     else this.#push(eventFrame(event), true);
     if (event.event === 'admitted') this.#continue();

@@ -71,7 +71,10 @@ const peerEvents: Projection<TargetedEvent> = {
   componentRemoved: ({ componentId }) => componentRemoved(componentId),
   componentCrashed: ({ componentId }) => componentRemoved(componentId),
   componentLost: ({ componentId }) => componentRemoved(componentId),
-  transcriptAdded: null,
+  transcriptAdded: ({ peerId, transcript, to }) => ({
+    event: { event: 'transcriptAdded', data: { from: peerId, transcript } },
+    target: { ...others(peerId), ...(to && { to }) },
+  }),
   backendEvent: null,
 };
 

@@ -358,6 +358,7 @@ export class RoomClient extends Emitter<RoomEvents> {
       case 'trackNotSupported':
       case 'audioLevels':
       case 'data':
+      case 'transcriptAdded':
       case 'dataDropped':
         this.emit(event.event, event.data as never);
         break;

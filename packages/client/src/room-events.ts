@@ -2,7 +2,7 @@
 import type { Closing } from './closing.ts';
 import type { Outage } from './connection.ts';
 import type { RemoteDataChannel } from './data-channel.ts';
-import type { Json, Kind, Layers, Origin, Permissions, ServerStats } from './generated/protocol.ts';
+import type { Json, Kind, Layers, Origin, Permissions, ServerStats, Transcript } from './generated/protocol.ts';
 import type { LocalTrack, LocalTrackEnd } from './media/local-track.ts';
 import type { MediaPath } from './media/media-path.ts';
 import type { Attributes } from './own-profile.ts';
@@ -37,6 +37,8 @@ export type RoomEvents = RosterEvents & {
   audioLevels: { levels: readonly { peerId: string; level: number }[] };
   /** A data message; `from` is the sending peer, or null for the server. */
   data: { from: string | null; label: string; payload: Json };
+  /** The agent `from` transcribed what the peer `transcript.speakerId` said. */
+  transcriptAdded: { from: string; transcript: Transcript };
   /** Number of messages dropped because this client read too slowly. */
   dataDropped: { messages: number };
   /** Another peer opened a data channel. */

@@ -64,6 +64,22 @@ class Viewer {
     };
   }
 
+  /** Switches captions on. @returns false if the player does not have the rendition yet */
+  showCaptions(): boolean {
+    if (this.#hls.subtitleTracks.length === 0) return false;
+    this.#hls.subtitleTrack = 0;
+    this.#hls.subtitleDisplay = true;
+    return true;
+  }
+
+  /** Loaded captions with the capture time of the frames at their start, in milliseconds since 1970. */
+  captions(): { text: string; time: number }[] {
+    const { playingDate } = this.#hls;
+    const { textTracks, currentTime } = this.video;
+    const cues = [...textTracks].flatMap((track) => [...(track.cues ?? [])] as VTTCue[]);
+    return cues.map(({ text, startTime }) => ({ text, time: (playingDate?.getTime() ?? 0) + (startTime - currentTime) * 1000 }));
+  }
+
   /** Color at a position of the frame. */
   colourAt(x: number, y: number): [red: number, green: number, blue: number] {
     const [red = 0, green = 0, blue = 0] = this.#pixels().getImageData(Math.round(x), Math.round(y), 1, 1).data;

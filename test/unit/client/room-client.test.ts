@@ -47,6 +47,9 @@ test('a program without WebRTC joins, sees other peers and exchanges messages', 
   socket.event('permissionsUpdated', { permissions: { publish: [], subscribe: true, data: false } });
   socket.event('data', { from: null, label: 'chat', payload: 'hello' });
   assert.deepEqual(await until('data'), { from: null, label: 'chat', payload: 'hello' });
+  const transcript = { id: 's', text: 'Hello', speakerId: 'anna' };
+  socket.event('transcriptAdded', { from: 'agent', transcript });
+  assert.deepEqual(await until('transcriptAdded'), { from: 'agent', transcript });
   assert.equal(room.track('a1')?.paused, true);
   assert.equal(room.track('a1')?.muted, true);
   assert.equal(room.peers.get('anna')?.metadata, 1);

@@ -26,6 +26,7 @@ const names = [
   'trackNotSupported',
   'activeSpeaker',
   'data',
+  'transcriptAdded',
   'dataDropped',
   'localTrackEnded',
   'localTrackMuted',

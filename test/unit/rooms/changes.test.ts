@@ -66,7 +66,9 @@ const rows: { [Kind in ChangeKind]: [change: RoomChange & { kind: Kind }, ...Row
   componentCrashed: [{ kind: 'componentCrashed', componentId: 'c', reason: 'why' }, 'componentRemoved', {}],
   componentLost: [{ kind: 'componentLost', componentId: 'c' }, 'componentRemoved', {}],
   transcriptAdded: [
-    { kind: 'transcriptAdded', peerId: 'p', transcript: { id: 's', text: 'Hello', speakerId: 'q' }, to: undefined },
+    { kind: 'transcriptAdded', peerId: 'p', transcript: { id: 's', text: 'Hello', speakerId: 'q' }, to: ['q'] },
+    'transcriptAdded',
+    { to: ['q'], except: 'p' },
   ],
   backendEvent: [{ kind: 'backendEvent', event: { componentId: 'c', ...event } }],
 };

@@ -417,9 +417,17 @@ export type ServerEvent =
       };
     }
   | {
+      event: 'transcriptAdded';
+      data: {
+        /** Id of the agent that transcribed it. */
+        from: string;
+        transcript: Transcript;
+      };
+    }
+  | {
       event: 'dataDropped';
       data: {
-        /** Number of `data` messages dropped because this socket was too slow. */
+        /** Number of `data` and `transcriptAdded` messages dropped because this socket was too slow. */
         messages: number;
       };
     }
@@ -674,6 +682,18 @@ export type Track = {
   muted: boolean;
   /** True if its publisher encrypts it end to end: only clients with the key can decode it, and no component of the room. */
   encrypted: boolean;
+};
+
+/** A part of speech as text. */
+export type Transcript = {
+  /** Id of the segment, chosen by the agent. */
+  id: string;
+  text: string;
+  /** Id of the peer that spoke. */
+  speakerId: string;
+  /** Id of the track with the speech, if the agent names one of another peer. */
+  trackId?: string;
+  language?: string;
 };
 
 /** A transport of the server, in the form of mediasoup-client's TransportOptions. */

@@ -10,6 +10,7 @@ import {
 import { socketPath } from '../../../client/src/generated/protocol.ts';
 import { errorMessage } from '../api/rest.ts';
 import { nameOf, typeName } from '../api/types.ts';
+import { Captions } from '../captions/captions.ts';
 import { Chat, chatLabel } from '../chat/chat.ts';
 import { Store } from '../hooks/store.ts';
 import type { LocalMedia } from './local-media.ts';
@@ -33,6 +34,7 @@ type Published = { source: MediaStreamTrack; track: LocalTrack; muted: boolean }
 /** Joins when created; ended once `ending` is set. Everything that is on in `media` is published. */
 export class RoomSession extends Store<RoomSessionState> {
   readonly chat: Chat;
+  readonly captions = new Captions();
   readonly #client: RoomClient;
   readonly #media: LocalMedia;
   readonly #published = new Map<Source, Published>();
@@ -78,6 +80,7 @@ export class RoomSession extends Store<RoomSessionState> {
   /** Ends the session if it is still running. Idempotent. */
   close(): void {
     for (const stop of this.#stops.splice(0)) stop();
+    this.captions.close();
     this.#client.leave().catch(() => undefined);
   }
 
@@ -107,6 +110,7 @@ export class RoomSession extends Store<RoomSessionState> {
       client.on('data', ({ from, label, payload }) => {
         if (label === chatLabel) this.chat.receive(from, this.#nameOf(from), payload);
       }),
+      client.on('transcriptAdded', ({ transcript }) => this.captions.add(transcript, this.#nameOf(transcript.speakerId))),
       client.on('draining', ({ deadline }) => this.update({ endsAt: deadline ?? undefined })),
       client.on('localTrackEnded', ({ track, reason }) => this.#localEnded(track, reason !== 'ended')),
       client.on('localTrackMuted', ({ track, muted }) => this.#localMuted(track, muted)),
@@ -139,6 +143,7 @@ export class RoomSession extends Store<RoomSessionState> {
 
   #nameOf(peerId: string | null): string {
     if (peerId === null) return 'The server';
+    if (peerId === this.state.selfId) return 'You';
     return nameOf(this.#client.peers.get(peerId)?.metadata) ?? 'Guest';
   }
 

@@ -1,5 +1,6 @@
 // Call view: tiles, toolbar, chat and connection messages of a joined room.
 import { type ReactNode, useCallback, useMemo, useRef, useState } from 'react';
+import { CaptionLines, CaptionsToggle } from '../captions/captions-view.tsx';
 import { ChatButton } from '../chat/chat-button.tsx';
 import { ChatPanel } from '../chat/chat-panel.tsx';
 import { ConnectionBanner } from '../components/connection-banner.tsx';
@@ -83,6 +84,7 @@ export function RoomView({ session, media, roomId, name, detailed = false, actio
             <p className="alone">You join when you are admitted. Until then no participant sees or hears you.</p>
           )}
           {isAlone && !state.components.some(hasTile) && <p className="alone">You are the only one here.</p>}
+          <CaptionLines captions={session.captions} />
         </main>
         {chatOpen && (
           <ChatPanel
@@ -126,6 +128,7 @@ export function RoomView({ session, media, roomId, name, detailed = false, actio
             onToggle={() => media.toggleScreen()}
           />
         )}
+        <CaptionsToggle captions={session.captions} />
         <ChatButton ref={chatButton} chat={session.chat} />
         <button
           type="button"
