@@ -27,12 +27,27 @@ export const agentRequestSchema = z.object({
 });
 export type AgentRequest = z.infer<typeof agentRequestSchema>;
 
+/** What a job is for: a room, or one peer that publishes tracks. */
+const agentJobTypeSchema = z.enum(['room', 'publisher']);
+export type AgentJobType = z.infer<typeof agentJobTypeSchema>;
+
+const agentPublisherSchema = z.object({
+  peerId: idSchema,
+  identity: z.string().max(256),
+  name: text,
+  metadata: text,
+  attributes: attributesSchema,
+});
+export type AgentPublisher = z.infer<typeof agentPublisherSchema>;
+
 export const agentJobSchema = agentRequestSchema.omit({ restart: true }).extend({
   id,
   dispatchId: id,
   roomId: idSchema,
   incarnation: id,
   roomMetadata: text,
+  /** Of a job for a publisher. */
+  publisher: agentPublisherSchema.optional(),
   /** True if an earlier job of the dispatch ended, so that tokens of its participant may be revoked. */
   again: z.boolean(),
 });
@@ -44,6 +59,7 @@ export type AgentJobStatus = z.infer<typeof agentJobStatusSchema>;
 /** Times in milliseconds since 1970, 0 if it has not happened. */
 const jobViewSchema = z.object({
   id,
+  type: agentJobTypeSchema,
   status: agentJobStatusSchema,
   error: z.string().max(1024),
   startedAt: time,
@@ -52,7 +68,14 @@ const jobViewSchema = z.object({
   workerId: id,
 });
 export type AgentJobView = z.infer<typeof jobViewSchema>;
-const dispatchViewSchema = agentRequestSchema.extend({ id, roomId: idSchema, createdAt: time, jobs: z.array(jobViewSchema).max(32) });
+/** Of a dispatch: the newest ones. */
+export const maxAgentJobViews = 64;
+const dispatchViewSchema = agentRequestSchema.extend({
+  id,
+  roomId: idSchema,
+  createdAt: time,
+  jobs: z.array(jobViewSchema).max(maxAgentJobViews),
+});
 export type AgentDispatchView = z.infer<typeof dispatchViewSchema>;
 
 const offeredWorkerSchema = z.object({ workerId: id, load: z.number().min(0) });
@@ -67,7 +90,7 @@ export type AgentAvailability = z.infer<typeof availabilitySchema>;
 export const agentRpcs = named({
   /** At every node: its workers that accept jobs of an agent in a room. */
   agentWorkers: rpc(
-    z.object({ agentName: agentNameSchema, roomId: idSchema }),
+    z.object({ agentName: agentNameSchema, roomId: idSchema, type: agentJobTypeSchema }),
     z.array(offeredWorkerSchema).max(maxAgentWorkers),
     workerRpcTimeoutMs / 2,
   ),
@@ -85,7 +108,7 @@ export const agentRpcs = named({
 /** One-way messages between nodes, by name. */
 export const agentMessages = {
   /** To all nodes: a worker of this agent accepts jobs. */
-  agentWorkerFree: z.object({ agentName: agentNameSchema }),
+  agentWorkerFree: z.object({ agentName: agentNameSchema, type: agentJobTypeSchema }),
   /** To the node of the worker. */
   endAgentJob: z.object({ jobId: id }),
   /** To the owning node of the room. `lost`: the worker disconnected. */

@@ -5,6 +5,7 @@ import type { RoomEvent } from '../../../api/events.ts';
 import {
   type AgentDispatchView,
   type AgentJob,
+  type AgentPublisher,
   type AgentRequest,
   agentMessages,
   agentRpcs,
@@ -18,7 +19,7 @@ import { agentRefusedError } from '../../rooms/peers/peers.ts';
 import type { Room } from '../../rooms/room.ts';
 import type { NodeMessages } from '../../rooms/services/node-messages.ts';
 import type { OperationRegistry } from '../../rooms/services/operations.ts';
-import { textOf } from '../participants.ts';
+import { namesOf, textOf } from '../participants.ts';
 import type { Candidate, DispatchTimes, JobPlacement } from './dispatch.ts';
 import { RoomAgents } from './room-agents.ts';
 import type { AgentWorker } from './worker.ts';
@@ -35,6 +36,8 @@ export type AgentsOptions = Omit<AgentWorkersOptions, 'jobUpdated' | 'simulate' 
 };
 
 const defaultTimes: DispatchTimes = { orphanGrace: 1_000, retry: 2_000, restart: 1_000 };
+/** Agents for publishers that a node remembers; beyond it, publishers of the oldest wait for its next worker. */
+const maxPublisherAgents = 10_000;
 /** The agent whose name is empty gets every room. */
 const everyRoom: AgentRequest = { agentName: '', metadata: '', attributes: {}, restart: true };
 
@@ -43,13 +46,15 @@ export class Agents {
   readonly #options: AgentsOptions;
   /** By id of local rooms. */
   readonly #rooms = new Map<string, RoomAgents>();
+  /** Agents of which a worker for publishers has registered, at any node. */
+  readonly #publisherAgents = new Set<string>();
 
   constructor(options: AgentsOptions) {
     const { nodes, events } = options;
     this.#options = options;
     this.workers = new AgentWorkers({
       ...options,
-      free: (agentName) => nodes.broadcast('agentWorkerFree', { agentName }),
+      free: (agentName, type) => nodes.broadcast('agentWorkerFree', { agentName, type }),
       jobUpdated: (owner, update) => nodes.cast(owner, 'agentJobUpdated', update),
       simulate: (roomId, agentName) => this.dispatch(roomId, { ...everyRoom, agentName }),
       adopt: (worker, jobIds) => this.#adopt(worker, jobIds),
@@ -82,7 +87,7 @@ export class Agents {
 
   #serve(): void {
     this.#options.registry.serve(agentRpcs, {
-      agentWorkers: ({ agentName, roomId }) => this.workers.accepting(agentName, roomId),
+      agentWorkers: ({ agentName, roomId, type }) => this.workers.accepting(agentName, roomId, type),
       offerAgentJob: ({ workerId, job }, { from }) => this.workers.offer(from, workerId, job),
       assignAgentJob: ({ workerId, jobId }) => this.workers.assign(workerId, jobId),
       adoptAgentJobs: ({ workerId, jobIds }, { from }) => this.#adopted(from, workerId, jobIds),
@@ -107,14 +112,15 @@ export class Agents {
   #receive(): void {
     const { nodes } = this.#options;
     const { agentWorkerFree, endAgentJob, agentJobUpdated } = agentMessages;
-    nodes.receive('agentWorkerFree', agentWorkerFree, (_, { agentName }) => {
-      for (const agents of this.#rooms.values()) agents.workerFree(agentName);
+    nodes.receive('agentWorkerFree', agentWorkerFree, (_, { agentName, type }) => {
+      if (type === 'publisher') this.#servesPublishers(agentName);
+      for (const agents of this.#rooms.values()) agents.workerFree(agentName, type);
     });
     nodes.receive('endAgentJob', endAgentJob, (_, { jobId }) => this.workers.endJob(jobId));
     nodes.receive('agentJobUpdated', agentJobUpdated, (from, update) => this.#rooms.get(update.roomId)?.updated(from, update));
     nodes.listen({
       up: (node) => {
-        for (const agentName of this.workers.agentNames) nodes.cast(node, 'agentWorkerFree', { agentName });
+        for (const agent of this.workers.agents) nodes.cast(node, 'agentWorkerFree', agent);
       },
       down: (node) => {
         this.workers.nodeDown(node);
@@ -128,10 +134,19 @@ export class Agents {
       this.#rooms.get(roomId)?.close();
       this.#rooms.delete(roomId);
     }
-    if (type !== 'PeerConnected') return;
+    if (type === 'PeerDisconnected') this.#rooms.get(roomId)?.left(peerId);
+    if (type !== 'PeerConnected' && type !== 'TrackAdded') return;
     const room = this.#options.rooms.find(roomId);
     const peer = room?.peers.find(peerId);
-    if (room && peer && !peer.rights.agent) this.#peerConnected(room, peer);
+    if (!room || !peer || peer.rights.agent) return;
+    if (type === 'PeerConnected') this.#peerConnected(room, peer);
+    else this.#rooms.get(roomId)?.published(publisherOf(peer));
+  }
+
+  #servesPublishers(agentName: string): void {
+    this.#publisherAgents.add(agentName);
+    const [oldest] = this.#publisherAgents;
+    if (this.#publisherAgents.size > maxPublisherAgents && oldest !== undefined) this.#publisherAgents.delete(oldest);
   }
 
   #peerConnected(room: Room, { rights }: Peer): void {
@@ -156,6 +171,7 @@ export class Agents {
       ...this.#placement(),
       ...{ times, log: log.child({ room: room.id }) },
       room: { roomId: room.id, incarnation: room.incarnation, metadata: () => textOf(room.config.metadata) },
+      servesPublishers: (agentName) => this.#publisherAgents.has(agentName),
       expel: (identity) => expel(room, identity),
     });
     this.#rooms.set(room.id, agents);
@@ -165,8 +181,8 @@ export class Agents {
   #placement(): JobPlacement {
     const { nodes } = this.#options;
     return {
-      workers: async (agentName, roomId) => {
-        const responses = await nodes.everywhere(agentRpcs.agentWorkers, { agentName, roomId });
+      workers: async (agentName, roomId, type) => {
+        const responses = await nodes.everywhere(agentRpcs.agentWorkers, { agentName, roomId, type });
         // A node that does not respond, or has no agents, has no worker.
         const found = responses.flatMap((each): Candidate[] => {
           if (!('result' in each)) return [];
@@ -196,6 +212,11 @@ export class Agents {
       return [];
     });
   }
+}
+
+function publisherOf({ id: peerId, externalId, profile }: Peer): AgentPublisher {
+  const { metadata, attributes } = profile;
+  return { peerId, identity: externalId ?? peerId, ...namesOf(metadata), attributes };
 }
 
 /** Also rejects tokens of an identity that has not joined. */

@@ -1,11 +1,14 @@
-// Dispatch of an agent to a room, at the owning node of the room: it has at most one job, which moves to another worker if its worker is lost.
+// Dispatch of an agent to a room, or to one publisher of it, at the owning node of the room: it has at most one job, which moves to another
+// worker if its worker is lost.
 import { randomBytes } from 'node:crypto';
 import type {
   AgentAvailability,
   AgentDispatchView,
   AgentJob,
+  AgentJobType,
   AgentJobUpdate,
   AgentJobView,
+  AgentPublisher,
   AgentRequest,
   OfferedWorker,
 } from '../../../api/operations/agent-rpcs.ts';
@@ -16,7 +19,7 @@ import { Timer } from '../../common/timer.ts';
 export type Candidate = OfferedWorker & { node: string };
 /** What a dispatch requests of the nodes of workers. Rejects or returns false if a node is lost. */
 export type JobPlacement = {
-  workers: (agentName: string, roomId: string) => Promise<Candidate[]>;
+  workers: (agentName: string, roomId: string, type: AgentJobType) => Promise<Candidate[]>;
   offer: (worker: Candidate, job: AgentJob) => Promise<AgentAvailability>;
   assign: (worker: Candidate, jobId: string) => Promise<boolean>;
   end: (node: string, jobId: string) => void;
@@ -25,6 +28,8 @@ export type DispatchOptions = JobPlacement & {
   log: Log;
   request: AgentRequest;
   room: { roomId: string; incarnation: string; metadata: () => string };
+  /** The publisher for which an agent works that is dispatched to the room; undefined for the room. `dispatchId`: of that dispatch. */
+  target?: { publisher: AgentPublisher; dispatchId: string };
   /** Removes the participant of a job that ended, and rejects its token. */
   expel: (identity: string) => void;
   times: DispatchTimes;
@@ -46,7 +51,7 @@ const maxRestarts = 3;
 const maxEndedJobs = 10;
 
 export class Dispatch {
-  readonly id = newId('AD');
+  readonly id: string;
   readonly #options: DispatchOptions;
   readonly #now: () => number;
   readonly #createdAt: number;
@@ -63,12 +68,17 @@ export class Dispatch {
 
   constructor(options: DispatchOptions) {
     this.#options = options;
+    this.id = options.target?.dispatchId ?? newId('AD');
     this.#now = options.now ?? Date.now;
     this.#createdAt = this.#now();
   }
 
+  get request(): AgentRequest {
+    return this.#options.request;
+  }
+
   get agentName(): string {
-    return this.#options.request.agentName;
+    return this.request.agentName;
   }
 
   /** True if it has, or waits for, a job. */
@@ -76,10 +86,13 @@ export class Dispatch {
     return !this.#closed && !this.#done;
   }
 
+  get jobs(): AgentJobView[] {
+    return [...this.#ended, ...(this.#current ? [{ ...this.#current.view }] : [])];
+  }
+
   view(): AgentDispatchView {
     const { request, room } = this.#options;
-    const jobs = [...this.#ended, ...(this.#current ? [{ ...this.#current.view }] : [])];
-    return { ...request, id: this.id, roomId: room.roomId, createdAt: this.#createdAt, jobs };
+    return { ...request, id: this.id, roomId: room.roomId, createdAt: this.#createdAt, jobs: this.jobs };
   }
 
   /** Looks for a worker, unless the dispatch has one. */
@@ -118,14 +131,14 @@ export class Dispatch {
   }
 
   async #seek(): Promise<void> {
-    const { log, room, workers, times } = this.#options;
+    const { log, room, workers, times, target } = this.#options;
     this.#timer?.stop();
     this.#seeking = true;
     let asked = 0;
     do {
       this.#seekAgain = false;
       try {
-        const candidates = sorted(await workers(this.agentName, room.roomId));
+        const candidates = sorted(await workers(this.agentName, room.roomId, target ? 'publisher' : 'room'));
         for (const candidate of candidates) {
           if (!this.active || this.#current) break;
           asked += 1;
@@ -142,7 +155,7 @@ export class Dispatch {
   }
 
   async #try(worker: Candidate): Promise<void> {
-    const { log, offer, assign, end } = this.#options;
+    const { log, offer, assign, end, target } = this.#options;
     const job = this.#newJob();
     const response = await offer(worker, job).catch(unavailable);
     if (!response.available) {
@@ -156,6 +169,7 @@ export class Dispatch {
     const { workerId, node } = worker;
     const view: AgentJobView = {
       id: job.id,
+      type: target ? 'publisher' : 'room',
       status: 'pending',
       error: '',
       startedAt: 0,
@@ -175,12 +189,14 @@ export class Dispatch {
   }
 
   #newJob(): AgentJob {
-    const { request, room } = this.#options;
+    const { request, room, target } = this.#options;
     const { agentName, metadata, attributes } = request;
     return {
       ...{ agentName, metadata, attributes, dispatchId: this.id, id: newId('AJ') },
       ...{ roomId: room.roomId, incarnation: room.incarnation, roomMetadata: room.metadata() },
-      again: this.#ended.length > 0,
+      ...(target && { publisher: target.publisher }),
+      // The publisher may have had a job in an earlier connection.
+      again: target !== undefined || this.#ended.length > 0,
     };
   }
 

@@ -1,12 +1,23 @@
 // Messages of workers of agents, in LiveKit's protocol: reads and validates theirs, and encodes those of the server.
-import { Job, JobState, JobStatus, JobType, Room, ServerMessage, WorkerMessage, WorkerStatus } from '@livekit/protocol';
+import {
+  Job,
+  JobState,
+  JobStatus,
+  JobType,
+  ParticipantInfo,
+  ParticipantInfo_State,
+  Room,
+  ServerMessage,
+  WorkerMessage,
+  WorkerStatus,
+} from '@livekit/protocol';
 import { z } from 'zod';
 import { validationMessage } from '../../../api/derive/validation-messages.ts';
 import { ServiceError } from '../../../api/errors.ts';
 import { externalIdSchema, idSchema } from '../../../api/id.ts';
-import { type AgentJob, agentNameSchema } from '../../../api/operations/agent-rpcs.ts';
+import { type AgentJob, type AgentPublisher, agentNameSchema } from '../../../api/operations/agent-rpcs.ts';
 import { attributesSchema } from '../../../api/peer.ts';
-import { roomSid } from '../ids.ts';
+import { participantSid, roomSid } from '../ids.ts';
 
 const id = z.string().max(64);
 const text = z.string().max(1024);
@@ -68,11 +79,18 @@ export function encodeServerMessage(message: Message): Buffer {
   return Buffer.from(new ServerMessage({ message }).toBinary());
 }
 
-export function jobMessage({ id: jobId, dispatchId, roomId, incarnation, roomMetadata, agentName, metadata, attributes }: AgentJob): Job {
+export function jobMessage(job: AgentJob): Job {
+  const { id: jobId, dispatchId, roomId, incarnation, roomMetadata, agentName, metadata, attributes, publisher } = job;
   return new Job({
     ...{ id: jobId, dispatchId, agentName, metadata, attributes },
-    type: JobType.JT_ROOM,
+    type: publisher ? JobType.JT_PUBLISHER : JobType.JT_ROOM,
+    ...(publisher && { participant: publisherInfo(publisher) }),
     room: new Room({ sid: roomSid(incarnation), name: roomId, metadata: roomMetadata }),
     state: new JobState({ status: JobStatus.JS_PENDING }),
   });
+}
+
+function publisherInfo({ peerId, identity, name, metadata, attributes }: AgentPublisher): ParticipantInfo {
+  const described = { sid: participantSid(peerId), identity, name, metadata, attributes };
+  return new ParticipantInfo({ ...described, state: ParticipantInfo_State.ACTIVE, isPublisher: true });
 }

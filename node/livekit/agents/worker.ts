@@ -1,7 +1,7 @@
 // Worker of agents: one websocket of a process that runs agents, with the jobs that are offered and assigned to it.
 import { JobStatus, JobType, WorkerStatus } from '@livekit/protocol';
 import { ServiceError, toServiceError } from '../../../api/errors.ts';
-import type { AgentAvailability, AgentJob, AgentJobUpdate } from '../../../api/operations/agent-rpcs.ts';
+import type { AgentAvailability, AgentJob, AgentJobType, AgentJobUpdate } from '../../../api/operations/agent-rpcs.ts';
 import type { Log } from '../../common/log.ts';
 import { Timer } from '../../common/timer.ts';
 import { TokenBucket } from '../../common/token-bucket.ts';
@@ -45,6 +45,7 @@ const statuses: Readonly<Record<number, JobState>> = {
   [JobStatus.JS_SUCCESS]: 'succeeded',
   [JobStatus.JS_FAILED]: 'failed',
 };
+const jobTypes: Readonly<Record<number, AgentJobType>> = { [JobType.JT_ROOM]: 'room', [JobType.JT_PUBLISHER]: 'publisher' };
 /** Requests to other nodes count as this number of messages. */
 const clusterCost = 10;
 /** Load that a job adds until the worker reports its load. */
@@ -88,8 +89,14 @@ export class AgentWorker {
     return this.#load + (this.#assignedSinceLoad + this.#offers.size + this.#accepted.size) * loadPerJob;
   }
 
-  accepts(agentName: string, roomId: string): boolean {
-    return !this.#full && !this.#ended && this.agentName === agentName && this.#hasCapacity() && this.#options.permits(roomId);
+  /** What its jobs are for; undefined before its registration. */
+  get type(): AgentJobType | undefined {
+    return this.#registration && jobTypes[this.#registration.type];
+  }
+
+  accepts(agentName: string, roomId: string, type: AgentJobType): boolean {
+    const isOfAgent = this.agentName === agentName && this.type === type;
+    return !this.#full && !this.#ended && isOfAgent && this.#hasCapacity() && this.#options.permits(roomId);
   }
 
   listener(): BinaryListener {
@@ -104,7 +111,8 @@ export class AgentWorker {
 
   /** Resolves with the response of the worker; it is not available if it does not respond in time. */
   async offer(owner: string, job: AgentJob): Promise<AgentAvailability> {
-    if (!this.accepts(job.agentName, job.roomId) || this.#offers.has(job.id)) return { available: false };
+    if (!this.accepts(job.agentName, job.roomId, job.publisher ? 'publisher' : 'room') || this.#offers.has(job.id))
+      return { available: false };
     const response = await new Promise<Availability | undefined>((resolve) => {
       const timer = new Timer(this.#options.limits.availabilityTimeout, () => resolve(undefined));
       const settle = (given: Availability | undefined) => {
@@ -189,8 +197,8 @@ export class AgentWorker {
 
   #register(registration: Registration): void {
     if (this.#registration) throw new ServiceError('bad_request', 'The worker is already registered');
-    if (registration.type !== JobType.JT_ROOM)
-      throw new ServiceError('bad_request', 'A worker gets jobs of rooms only, not of publishers or participants');
+    if (!jobTypes[registration.type])
+      throw new ServiceError('bad_request', 'A worker gets jobs of rooms or publishers, not of participants');
     this.#registering.stop();
     this.#registration = registration;
     const { log, free } = this.#options;

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ServiceError } from '../../../api/errors.ts';
-import type { AgentAvailability, AgentJob, OfferedWorker } from '../../../api/operations/agent-rpcs.ts';
+import type { AgentAvailability, AgentJob, AgentJobType, OfferedWorker } from '../../../api/operations/agent-rpcs.ts';
 import type { WorkerKey } from '../../rooms/tokens/access-claims.ts';
 import {
   BinaryAcceptor,
@@ -28,8 +28,8 @@ export type AgentWorkersOptions = Omit<BinaryAcceptorOptions, 'authenticate' | '
   Pick<WorkerOptions, 'jobUpdated' | 'simulate' | 'adopt'> & {
     limits: AgentLimits;
     tokens: WorkerTokens;
-    /** A worker of this agent accepts jobs. */
-    free: (agentName: string) => void;
+    /** A worker of this agent accepts jobs of a type. */
+    free: (agentName: string, type: AgentJobType) => void;
   };
 
 /** Validity of the token of a participant in seconds; its session renews it. */
@@ -45,9 +45,12 @@ export class AgentWorkers {
     this.#acceptor = new BinaryAcceptor({ ...options, authenticate: (request) => this.#authenticate(request) });
   }
 
-  /** Names of the agents of its workers, each once. */
-  get agentNames(): Set<string> {
-    return new Set([...this.#workers.values()].flatMap(({ agentName }) => agentName ?? []));
+  /** Agents of its workers and the types of their jobs, each once. */
+  get agents(): { agentName: string; type: AgentJobType }[] {
+    const agents = [...this.#workers.values()].flatMap(({ agentName, type }) =>
+      agentName === undefined || !type ? [] : { agentName, type },
+    );
+    return [...new Map(agents.map((agent) => [`${agent.type} ${agent.agentName}`, agent])).values()];
   }
 
   get size(): number {
@@ -65,8 +68,8 @@ export class AgentWorkers {
   }
 
   /** The workers that accept jobs of an agent in a room. */
-  accepting(agentName: string, roomId: string): OfferedWorker[] {
-    const accepting = [...this.#workers.values()].filter((worker) => worker.accepts(agentName, roomId));
+  accepting(agentName: string, roomId: string, type: AgentJobType): OfferedWorker[] {
+    const accepting = [...this.#workers.values()].filter((worker) => worker.accepts(agentName, roomId, type));
     return accepting.map(({ id: workerId, load }) => ({ workerId, load }));
   }
 
@@ -109,7 +112,7 @@ export class AgentWorkers {
       log: log.child({ worker: id }),
       permits: (roomId) => roomId.startsWith(key.roomPrefix ?? ''),
       sign: (job, participant, permissions) => tokens.sign(key.id, jobClaims(job, participant, permissions), tokenLifetime),
-      free: ({ agentName }) => free(agentName ?? ''),
+      free: ({ agentName, type }) => free(agentName ?? '', type ?? 'room'),
       ended: () => this.#workers.delete(id),
     });
     this.#workers.set(id, worker);

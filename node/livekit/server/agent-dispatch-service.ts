@@ -63,9 +63,10 @@ function dispatchMessage(dispatch: AgentDispatchView, deletedAt = 0): AgentDispa
 }
 
 function jobMessage({ id: dispatchId, roomId, agentName, metadata, attributes }: AgentDispatchView, job: AgentJobView): Job {
-  const { id, status, error, startedAt, endedAt, identity, workerId } = job;
+  const { id, type, status, error, startedAt, endedAt, identity, workerId } = job;
   return new Job({
-    ...{ id, dispatchId, agentName, metadata, attributes, type: JobType.JT_ROOM, room: new Room({ name: roomId }) },
+    ...{ id, dispatchId, agentName, metadata, attributes, room: new Room({ name: roomId }) },
+    type: type === 'publisher' ? JobType.JT_PUBLISHER : JobType.JT_ROOM,
     state: new JobState({
       ...{ status: statuses[status], error, workerId, participantIdentity: identity },
       startedAt: nanoseconds(startedAt),

@@ -16,12 +16,15 @@ function makeRoom(t: TestContext, placement: Partial<JobPlacement> = {}) {
   const log: string[] = [];
   const jobs: AgentJob[] = [];
   const workers: Candidate[] = [];
+  /** Of agents for publishers. */
+  const ofPublishers: Candidate[] = [];
   const agents = new RoomAgents({
     log: silentLog(),
     times: { orphanGrace: 1_000, retry: 2_000, restart: 500 },
     room: { roomId: 'room', incarnation: 'i', metadata: () => 'about' },
     expel: (identity) => log.push(`expel ${identity}`),
-    workers: async () => [...workers],
+    servesPublishers: () => ofPublishers.length > 0,
+    workers: async (_, __, type) => [...(type === 'room' ? workers : ofPublishers)],
     offer: async ({ workerId }, job) => {
       log.push(`offer ${workerId}`);
       jobs.push(job);
@@ -45,6 +48,7 @@ function makeRoom(t: TestContext, placement: Partial<JobPlacement> = {}) {
   return {
     agents,
     workers,
+    ofPublishers,
     jobs,
     update,
     pass,
@@ -74,7 +78,7 @@ test('a second request for the same agent is the same dispatch', async (t) => {
   assert.equal(agents.dispatch(request).id, id);
   assert.deepEqual(await seen(), ['offer w', 'assign w']);
   assert.equal(agents.dispatch(request).id, id);
-  agents.workerFree('');
+  agents.workerFree('', 'room');
   assert.notEqual(agents.dispatch({ ...request, agentName: 'other' }).id, id);
   assert.deepEqual(await seen(), ['offer w', 'assign w']);
 });
@@ -85,9 +89,9 @@ test('a dispatch without workers waits until one is free', async (t) => {
   await pass(60_000);
   assert.deepEqual(await seen(), []);
   workers.push(worker('w'));
-  agents.workerFree('other');
+  agents.workerFree('other', 'room');
   assert.deepEqual(await seen(), []);
-  agents.workerFree('');
+  agents.workerFree('', 'room');
   assert.deepEqual(await seen(), ['offer w', 'assign w']);
 });
 
@@ -167,7 +171,7 @@ test('a worker that terminates an offered job ends the dispatch', async (t) => {
   workers.push(worker('v'), worker('w'));
   agents.dispatch(request);
   await seen();
-  agents.workerFree('');
+  agents.workerFree('', 'room');
   assert.deepEqual(await seen(), []);
   assert.notEqual(agents.dispatch(request).id, agents.list()[0]?.id);
 });
@@ -222,7 +226,73 @@ test('the end of the room ends its jobs', async (t) => {
   agents.dispatch(request);
   await seen();
   agents.close();
-  agents.workerFree('');
+  agents.workerFree('', 'room');
   await pass(10_000);
   assert.deepEqual(await seen(), ['end a last', 'expel agent of w']);
+});
+
+const publisher = (peerId: string) => ({ peerId, identity: peerId, name: '', metadata: '', attributes: {} });
+
+test('each publisher has one job of an agent for publishers, until it leaves', async (t) => {
+  const { agents, ofPublishers, jobs, seen } = makeRoom(t);
+  agents.published(publisher('early'));
+  agents.dispatch({ ...request, agentName: 'notes' });
+  assert.deepEqual(await seen(), []);
+  ofPublishers.push(worker('w'));
+  agents.workerFree('notes', 'publisher');
+  agents.workerFree('notes', 'publisher');
+  assert.deepEqual(await seen(), ['offer w', 'assign w']);
+  agents.published(publisher('ada'));
+  agents.published(publisher('ada'));
+  agents.workerFree('other', 'publisher');
+  assert.deepEqual(await seen(), ['offer w', 'assign w']);
+  agents.dispatch({ ...request, agentName: 'captions' });
+  assert.deepEqual(await seen(), ['offer w', 'offer w', 'assign w', 'assign w']);
+  assert.deepEqual(
+    jobs.map((job) => `${job.agentName} ${job.publisher?.identity}`),
+    ['notes early', 'notes ada', 'captions early', 'captions ada'],
+  );
+  agents.left('ada');
+  assert.deepEqual(await seen(), ['end a earlier', 'expel agent of w', 'end a last', 'expel agent of w']);
+  agents.published(publisher('ada'));
+  await seen();
+  const [notes] = agents.list();
+  assert.deepEqual(
+    [jobs.length, notes?.jobs.map(({ type, status }) => [type, status])],
+    [
+      6,
+      [
+        ['publisher', 'running'],
+        ['publisher', 'running'],
+      ],
+    ],
+  );
+  agents.delete(notes?.id ?? '');
+  assert.deepEqual(await seen(), ['end a earlier', 'expel agent of w', 'end a earlier', 'expel agent of w']);
+  agents.close();
+  assert.equal((await seen()).length, 4);
+});
+
+test('the job of a publisher moves if its worker is lost, and a finished one is not repeated', async (t) => {
+  const { agents, ofPublishers, jobs, update, seen, pass } = makeRoom(t);
+  ofPublishers.push(worker('v'), worker('w', 0.5, 'b'));
+  agents.dispatch(request);
+  agents.published(publisher('ada'));
+  assert.deepEqual(await seen(), ['offer v', 'assign v']);
+  ofPublishers.shift();
+  agents.nodeDown('a');
+  await pass(1_000);
+  assert.deepEqual(await seen(), ['end a last', 'expel agent of v', 'offer w', 'assign w']);
+  assert.deepEqual(
+    jobs.map(({ publisher: of, again }) => [of?.peerId, again]),
+    [
+      ['ada', true],
+      ['ada', true],
+    ],
+  );
+  update('succeeded', 'w', 'b');
+  await seen();
+  agents.workerFree('', 'publisher');
+  await pass(10_000);
+  assert.deepEqual(await seen(), []);
 });

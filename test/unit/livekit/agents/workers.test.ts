@@ -28,7 +28,7 @@ async function start(t: TestContext, options: Partial<AgentWorkersOptions> = {})
     tokens: new AccessTokens({ keys: () => [{ ...accessKey, roomPrefix: 'tests-' }], maxTtl: () => 86_400_000 }),
     checkOrigin: () => 'any',
     address: () => 'node.example.com',
-    free: (agentName) => free.push(agentName),
+    free: (agentName, type) => free.push(`${type} ${agentName}`),
     jobUpdated: (owner, update) => updates.push({ owner, ...update }),
     simulate: async () => {},
     adopt: async () => [],
@@ -39,7 +39,7 @@ async function start(t: TestContext, options: Partial<AgentWorkersOptions> = {})
   const url = `http://127.0.0.1:${await listen(t, server)}`;
   t.after(() => workers.close());
   const register = (init: Partial<AgentWorkerInit> = {}) => TestAgentWorker.register({ url, ...init });
-  const idOf = () => workers.accepting('', 'tests-room')[0]?.workerId ?? '';
+  const idOf = () => workers.accepting('', 'tests-room', 'room')[0]?.workerId ?? '';
   /** Offers the job, and assigns it if it is accepted. */
   const assign = async (given: Partial<AgentJob> = {}) => {
     const id = idOf();
@@ -70,16 +70,35 @@ test('only a token with the grant agent opens a worker, up to the limit of the n
 test('a worker accepts jobs of its agent in rooms of its key, until it is full', async (t) => {
   const { workers, free, register } = await start(t);
   const worker = await register();
-  assert.deepEqual(free, ['']);
-  const accepts = (agentName: string, roomId: string) => workers.accepting(agentName, roomId).length === 1;
+  assert.deepEqual(free, ['room ']);
+  const accepts = (agentName: string, roomId: string) => workers.accepting(agentName, roomId, 'room').length === 1;
   assert.deepEqual([accepts('', 'tests-room'), accepts('', 'room'), accepts('other', 'tests-room')], [true, false, false]);
   worker.send({ case: 'updateWorker', value: { status: 1, load: 0.9 } });
   await eventually('it is full', () => !accepts('', 'tests-room'));
   worker.send({ case: 'updateWorker', value: { status: 0, load: 0.5 } });
   await eventually('it accepts jobs again', () => accepts('', 'tests-room'));
-  assert.deepEqual([workers.accepting('', 'tests-room')[0]?.load, free], [0.5, ['', '']]);
+  assert.deepEqual([workers.accepting('', 'tests-room', 'room')[0]?.load, free], [0.5, ['room ', 'room ']]);
   worker.send({ case: 'ping', value: { timestamp: 7n } });
   assert.equal((await worker.waitFor('pong')).lastTimestamp, 7n);
+});
+
+test('a worker for publishers gets jobs with a participant, and none of rooms', async (t) => {
+  const { workers, free, register } = await start(t);
+  const worker = await register({ agentName: 'notes', type: 1 });
+  assert.deepEqual([free, workers.agents], [['publisher notes'], [{ agentName: 'notes', type: 'publisher' }]]);
+  assert.deepEqual(workers.accepting('notes', 'tests-room', 'room'), []);
+  const [found] = workers.accepting('notes', 'tests-room', 'publisher');
+  const ofRoom = { ...job, agentName: 'notes' };
+  assert.equal((await workers.offer('owner', found?.workerId ?? '', ofRoom)).available, false);
+  const publisher = { peerId: 'p', identity: 'ada', name: 'Ada', metadata: '{"seat":1}', attributes: { role: 'host' } };
+  assert.equal((await workers.offer('owner', found?.workerId ?? '', { ...ofRoom, publisher })).available, true);
+  assert.equal(await workers.assign(found?.workerId ?? '', job.id), true);
+  const { job: assigned } = await worker.waitFor('assignment');
+  const { identity, name, metadata, attributes, isPublisher } = assigned?.participant ?? {};
+  assert.deepEqual(
+    [assigned?.type, identity, name, metadata, attributes, isPublisher],
+    [1, 'ada', 'Ada', '{"seat":1}', { role: 'host' }, true],
+  );
 });
 
 test('an accepted job is assigned with a token, and its changes are reported to the owning node', async (t) => {
@@ -161,7 +180,7 @@ const invalid: [string, (worker: TestAgentWorker) => void, number][] = [
   ['bytes that are no message', (worker) => worker.webSocket.send(Buffer.from([0xff, 0xff])), 4400],
   ['text', (worker) => worker.webSocket.send('{}'), 4400],
   ['a job before its registration', (worker) => worker.send({ case: 'updateJob', value: { jobId: 'AJ_1' } }), 4400],
-  ['a registration for publishers', (worker) => worker.send({ case: 'register', value: { type: 1 } }), 4400],
+  ['a registration for participants', (worker) => worker.send({ case: 'register', value: { type: 2 } }), 4400],
   ['a registration with a long name', (worker) => worker.send({ case: 'register', value: { agentName: 'n'.repeat(129) } }), 4400],
   ['a large message', (worker) => worker.webSocket.send(Buffer.alloc(65 * 1024)), 4413],
 ];
