@@ -4,6 +4,7 @@ import { componentTypeNames, definitionOf } from '../api/component/types.ts';
 import { type Rule, rule } from '../api/core/kube.ts';
 import { resourceSchema } from '../api/derive/room-options.ts';
 import { fixedNames, mapNames, type RoomFieldName, roomFieldNames, roomFields } from '../api/room.ts';
+import { sourceSchema } from '../api/track.ts';
 import { componentSchema, isOfType, v1alpha1ComponentSchema } from './component.ts';
 import { clusterName, conditions, id, integer, listMap, observedGeneration, preservedJson, withRules } from './schema.ts';
 
@@ -32,6 +33,10 @@ const peer = z
         subscribe: z.boolean().optional().meta({ description: 'Whether the peer may receive tracks; true if omitted.' }),
         data: z.boolean().optional().meta({ description: 'Whether the peer may send and publish data; true if omitted.' }),
         roomMetadata: z.boolean().optional().meta({ description: 'Whether the peer may set the metadata of the room; false if omitted.' }),
+        publishSources: z.array(z.enum(sourceSchema.options)).min(1).max(4).optional().meta({
+          description: 'Sources that the peer may publish, among its media kinds; all if omitted.',
+          'x-kubernetes-list-type': 'set',
+        }),
       })
       .optional()
       .meta({ description: 'Permissions of the peer; all except roomMetadata if omitted.' }),

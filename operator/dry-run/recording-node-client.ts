@@ -10,6 +10,7 @@ import {
   type NodeRoom,
   type NodeRoomConfig,
   nodeRoomSchema,
+  type PeerPatchRequest,
   type PeerRequest,
   type RoomRequest,
 } from '../nodes/schemas.ts';
@@ -96,7 +97,7 @@ export class RecordingNodeClient extends NodeClient {
     return { peer, token: placeholderToken(), url };
   }
 
-  override async patchPeer(roomId: string, request: PeerRequest): Promise<NodePeer> {
+  override async patchPeer(roomId: string, request: PeerPatchRequest): Promise<NodePeer> {
     const { peerId } = request;
     const changed = peerOf(request);
     const change = ({ peers }: NodeRoom) => ({ peers: peers.map((peer) => (peer.id === peerId ? { ...peer, ...changed } : peer)) });
@@ -160,6 +161,8 @@ function placeholderToken(): string {
   return `.${Buffer.from(JSON.stringify({ iat, exp: iat + tokenLifetimeSeconds })).toString('base64url')}.`;
 }
 
-function peerOf({ peerId, externalId, permissions, attributes = {}, admitted = true }: PeerRequest): NodePeer {
-  return { id: peerId, externalId, status: 'disconnected', permissions, attributes, admitted };
+function peerOf({ peerId, externalId, permissions, attributes = {}, admitted = true }: PeerPatchRequest): NodePeer {
+  const { publishSources, ...others } = permissions;
+  const given = { ...others, ...(publishSources && { publishSources }) };
+  return { id: peerId, externalId, status: 'disconnected', permissions: given, attributes, admitted };
 }

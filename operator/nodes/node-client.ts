@@ -26,6 +26,7 @@ import {
   type NodeRoom,
   type NodeRoomConfig,
   type OperationId,
+  type PeerPatchRequest,
   type PeerRequest,
   peerTokenSchema,
   type RequestBody,
@@ -157,7 +158,7 @@ export class NodeClient {
   }
 
   /** Sets permissions and the given attributes, and admits the peer if it is to be admitted. */
-  async patchPeer(roomId: string, peer: PeerRequest, signal?: AbortSignal): Promise<NodePeer> {
+  async patchPeer(roomId: string, peer: PeerPatchRequest, signal?: AbortSignal): Promise<NodePeer> {
     const { peerId, permissions, attributes, admitted } = peer;
     const params = { roomId, peerId };
     const body = { permissions, ...(attributes && { attributes }) };

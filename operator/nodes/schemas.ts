@@ -34,6 +34,7 @@ export const nodePeerSchema = readerOf<PeerView>()(
     permissions: z.object({
       ...{ publish: z.array(text).max(16), subscribe: z.boolean(), data: z.boolean() },
       roomMetadata: z.boolean().optional(),
+      publishSources: z.array(text).max(16).optional(),
     }),
     // Nodes of 0.7 do not send these.
     attributes: z.record(z.string(), z.string()).default({}),
@@ -160,4 +161,8 @@ export type PeerRequest = { peerId: string; externalId: string; permissions: Per
   RequestBody<'addPeer'>,
   'metadata' | 'attributes' | 'admitted'
 >;
+/** `publishSources` null: all. */
+export type PeerPatchRequest = Omit<PeerRequest, 'permissions'> & {
+  permissions: Omit<Permissions, 'publishSources'> & { publishSources?: Permissions['publishSources'] | null };
+};
 export type ComponentRequest = Required<RequestBody<'addComponent'>>;

@@ -216,7 +216,7 @@ async function patchPeers({ signal }: ActContext, draft: Draft, node: NodeClient
   });
 }
 
-function refusePeer(draft: Draft, { peerId }: PeerRequest, rejection: Rejection): void {
+function refusePeer(draft: Draft, { peerId }: Pick<PeerRequest, 'peerId'>, rejection: Rejection): void {
   draft.set({ refusedPeers: new Map([...draft.observed.refusedPeers, [peerId, rejection]]) });
 }
 

@@ -217,9 +217,10 @@ export function contentDigest({ incarnation, config, components, peers }: NodeRo
     Object.entries(config).sort(),
     components.map(({ id, properties }) => [id, properties?.uploadProblem ?? ''].join()).sort(),
     peers
-      .map(({ id, status, permissions: { publish, subscribe, data, roomMetadata }, attributes, admitted }) =>
-        JSON.stringify([id, status, [...publish].sort(), subscribe, data, roomMetadata, admitted, Object.entries(attributes).sort()]),
-      )
+      .map(({ id, status, permissions: { publish, publishSources, subscribe, data, roomMetadata }, attributes, admitted }) => {
+        const names = [[...publish].sort(), publishSources && [...publishSources].sort()];
+        return JSON.stringify([id, status, ...names, subscribe, data, roomMetadata, admitted, Object.entries(attributes).sort()]);
+      })
       .sort(),
   ];
   return createHash('sha256').update(JSON.stringify(about)).digest('base64url');

@@ -16,7 +16,7 @@ import {
 import { currentForm, isOldForm } from '../../crds/component.ts';
 import { roomSpecSchema } from '../../crds/room.ts';
 import { apiVersions, type RoomSpec } from '../../crds/types.ts';
-import type { NodePeer, NodeRoomConfig, PeerRequest, RoomRequest } from '../nodes/schemas.ts';
+import type { NodePeer, NodeRoomConfig, PeerPatchRequest, PeerRequest, RoomRequest } from '../nodes/schemas.ts';
 import type { MediaCluster, Room } from '../objects.ts';
 
 /** Default timeouts of rooms in seconds; null = never. */
@@ -100,13 +100,18 @@ export function peerRequest(uid: string, { name, metadata, permissions, attribut
 }
 
 function permissionsOf(given: PeerSpec['permissions']): Permissions {
-  const permissions = { publish: given?.publish ?? ['audio', 'video'], subscribe: given?.subscribe ?? true, data: given?.data ?? true };
-  return given?.roomMetadata === undefined ? permissions : { ...permissions, roomMetadata: given.roomMetadata };
+  const { publish = ['audio', 'video'], subscribe = true, data = true, roomMetadata, publishSources } = given ?? {};
+  return {
+    ...{ publish, subscribe, data },
+    ...(roomMetadata !== undefined && { roomMetadata }),
+    ...(publishSources && { publishSources }),
+  };
 }
 
-/** The change of a peer that is not as declared. A permission that is not declared any more is revoked. */
-export function peerChange({ permissions: { roomMetadata } }: NodePeer, request: PeerRequest): PeerRequest {
-  return roomMetadata ? { ...request, permissions: { roomMetadata: false, ...request.permissions } } : request;
+/** The change of a peer that is not as declared. A permission or a restriction that is not declared any more is revoked. */
+export function peerChange({ permissions: { roomMetadata, publishSources } }: NodePeer, request: PeerRequest): PeerPatchRequest {
+  const revoked = { ...(roomMetadata && { roomMetadata: false }), ...(publishSources && { publishSources: null }) };
+  return { ...request, permissions: { ...revoked, ...request.permissions } };
 }
 
 /** True if a peer has what is declared. A peer may change its metadata, and may have more attributes. */
@@ -116,9 +121,10 @@ export function isAsDeclared(peer: NodePeer, { permissions, attributes = {}, adm
 }
 
 function samePermissions(one: NodePeer['permissions'], other: NodePeer['permissions']): boolean {
-  const kinds = ({ publish }: NodePeer['permissions']) => [...new Set(publish)].sort().join();
+  const sorted = (names: readonly string[] | undefined) => names && [...new Set(names)].sort().join();
   const flags = ({ subscribe, data, roomMetadata = false }: NodePeer['permissions']) => [subscribe, data, roomMetadata].join();
-  return kinds(one) === kinds(other) && flags(one) === flags(other);
+  const areSame = (two: readonly string[] | undefined, names: readonly string[] | undefined) => sorted(two) === sorted(names);
+  return areSame(one.publish, other.publish) && areSame(one.publishSources, other.publishSources) && flags(one) === flags(other);
 }
 
 /** externalId of a peer, or of a component with its revision, so that a changed component is recreated. */

@@ -2,7 +2,7 @@
 import type { RoomSpec, RoomStatus } from '../../crds/types.ts';
 import type { ConditionReason } from '../kube/conditions.ts';
 import type { Stored } from '../kube/objects.ts';
-import type { NodeRoom, NodeRoomConfig, PeerRequest, RoomRequest } from '../nodes/schemas.ts';
+import type { NodeRoom, NodeRoomConfig, PeerPatchRequest, PeerRequest, RoomRequest } from '../nodes/schemas.ts';
 import type { Room } from '../objects.ts';
 import type { RoomDefaults } from './desired.ts';
 import type { DesiredComponent } from './desired-components.ts';
@@ -83,7 +83,7 @@ export type Action =
   | { type: 'addComponents'; components: readonly Extract<DesiredComponent, { request: unknown }>[] }
   | { type: 'removePeers'; ids: readonly string[] }
   | { type: 'addPeers'; peers: readonly PeerRequest[] }
-  | { type: 'patchPeers'; peers: readonly PeerRequest[] }
+  | { type: 'patchPeers'; peers: readonly PeerPatchRequest[] }
   /** Request fresh tokens for these peers. */
   | { type: 'tokens'; peers: readonly string[] }
   | { type: 'writeSecret'; peers: ReadonlyMap<string, PeerCredentials>; keyGeneration: number }

@@ -2,7 +2,7 @@
 import { peerSocketPath } from '../../api/peer.ts';
 import type { RoomSpec, RoomStatus } from '../../crds/types.ts';
 import type { ConditionReason } from '../kube/conditions.ts';
-import type { NodeComponent, NodeRoomConfig, PeerRequest } from '../nodes/schemas.ts';
+import type { NodeComponent, NodeRoomConfig, PeerPatchRequest, PeerRequest } from '../nodes/schemas.ts';
 import { configChanges, configOf, declaredName, externalIdOf, isAsDeclared, peerChange, peerRequest } from './desired.ts';
 import type { DesiredComponent } from './desired-components.ts';
 import type { Action, Decision, Observed, ObservedRoom } from './observed.ts';
@@ -165,7 +165,7 @@ function finishedOne(
   return finished ? { ...last, ready: false, message: finishedMessage } : undefined;
 }
 
-type PeersDiff = { superfluous: string[]; missing: PeerRequest[]; changed: PeerRequest[]; unmet: ConditionReason[] };
+type PeersDiff = { superfluous: string[]; missing: PeerRequest[]; changed: PeerPatchRequest[]; unmet: ConditionReason[] };
 
 function peersOf(observed: Observed, spec: RoomSpec, { room }: Present): PeersDiff {
   const { uid } = observed.room.metadata;
@@ -174,7 +174,7 @@ function peersOf(observed: Observed, spec: RoomSpec, { room }: Present): PeersDi
   const found = new Map(room.peers.map((peer) => [peer.id, peer]));
   const unmet: ConditionReason[] = [];
   const missing: PeerRequest[] = [];
-  const changed: PeerRequest[] = [];
+  const changed: PeerPatchRequest[] = [];
   for (const [name, request] of declared) {
     const peer = found.get(name);
     const refusal = observed.refusedPeers.get(name);

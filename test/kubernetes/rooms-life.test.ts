@@ -37,7 +37,7 @@ describe('A Room', () => {
     await fixture.waitFor('seminar', (each) => each.status.peers.connected === 1);
     // The change is effective without disconnecting a peer.
     const [alice, bob] = [
-      { name: 'alice', attributes: { role: 'host' }, permissions: { roomMetadata: true } },
+      { name: 'alice', attributes: { role: 'host' }, permissions: { roomMetadata: true, publishSources: ['microphone'] } },
       { name: 'bob', admitted: true },
     ];
     await fixture.server.apply(
@@ -53,7 +53,8 @@ describe('A Room', () => {
     );
     assert.equal(body.data.config.admission, 'manual');
     assert.deepEqual([body.data.peers[0].attributes, body.data.peers[1].admitted], [{ role: 'host' }, true]);
-    await socket.waitFor('permissionsUpdated');
+    const updated = await socket.waitFor('permissionsUpdated');
+    assert.deepEqual(Object(updated.permissions).publishSources, ['microphone']);
     await socket.waitFor('peerAttributesUpdated', ({ peerId }) => peerId === 'alice');
     assert.equal((await socket.request('setRoomMetadata', { metadata: 'plans' })).ok, true);
     assert.equal((await socket.waitFor('roomMetadataUpdated')).metadata, 'plans');

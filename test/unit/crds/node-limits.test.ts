@@ -121,7 +121,7 @@ describe('A Room and the REST API of a node', () => {
   });
 
   it('have the same permissions of a peer', () => {
-    const permissions = { publish: ['audio', 'video'], subscribe: true, data: true, roomMetadata: true };
+    const permissions = { publish: ['audio', 'video'], subscribe: true, data: true, roomMetadata: true, publishSources: ['camera'] };
     assert.ok(accepts(peerOptionsSchema, { type: 'webrtc', options: { permissions } }));
     assert.ok(room({ peers: [{ name: 'a', permissions }] }));
     const own = crdFieldRows(roomSpec, '').filter(({ path }) => path.startsWith('peers[].permissions.'));

@@ -165,6 +165,11 @@ describe('A Room whose room exists', () => {
       { ...withAnn, spec: { peers: [{ name: 'ann', permissions: { roomMetadata: true } }] } },
       'patchPeers',
     ],
+    [
+      'restricts the sources of a peer',
+      { ...withAnn, spec: { peers: [{ name: 'ann', permissions: { publishSources: ['camera'] } }] } },
+      'patchPeers',
+    ],
     ['requests missing tokens of peers', withAnn, 'tokens'],
     ['writes received tokens', { ...withAnn, newTokens: annToken }, 'writeSecret'],
     ['does not change a foreign Secret', { ...withAnn, secret: { foreign: true } }, 'wait Degraded=True/SecretNotOurs'],
@@ -172,6 +177,16 @@ describe('A Room whose room exists', () => {
     ['deletes the Secret if it has no peers any more', { location: present(), secret: noPeers }, 'deleteSecret'],
     ['keeps a foreign Secret if it has no peers', { location: present(), secret: { foreign: true } }, 'wait Ready'],
   ]);
+
+  test('compares the sources of a peer as a set, and lifts the restriction if it is not declared any more', () => {
+    const ann = nodePeer('ann');
+    const restricted = { ...ann, permissions: { ...ann.permissions, publishSources: ['screen', 'camera'] } };
+    const actionFor = (permissions: { publishSources?: ('camera' | 'screen')[] }) =>
+      reconcile(observed({ location: present({ peers: [restricted] }), spec: { peers: [{ name: 'ann', permissions }] } })).action;
+    assert.equal(actionFor({ publishSources: ['camera', 'screen'] }).type, 'tokens');
+    const lifted = actionFor({});
+    assert.equal(lifted.type === 'patchPeers' && lifted.peers[0]?.permissions.publishSources, null);
+  });
 
   test('revokes the permission to set the metadata of the room if it is not declared any more', () => {
     const ann = nodePeer('ann');
