@@ -53,7 +53,8 @@ export const layers = [
       apart: ['components/process/component-process', 'tools/test-files'],
     },
     testTimeout: 30_000,
-    fileTimeout: 120_000,
+    // Each fuzz test sends a tenth of the packets, in 10 ms each at most.
+    fileTimeout: 120_000 + 2 * Number(process.env.FUZZ_PACKETS ?? 0),
   },
   { name: 'contract', worker: true, runtimes: true, packages: [], cores: 0.36, testTimeout: 60_000, fileTimeout: 300_000 },
   {
