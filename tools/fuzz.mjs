@@ -1,5 +1,6 @@
-// `npm run fuzz [-- PACKETS [SEED]]`: sends mutated packets of each protocol (a million by default) to a node with a healthy room, and a tenth
-// as many mutated SDP offers and messages of LiveKit clients to the code that reads them.
+// `npm run fuzz [-- PACKETS [SEED]]`: sends mutated packets of each protocol (a million by default) to a node with a healthy room, as many
+// mutated frames of Erlang distribution to a cluster, and a tenth as many mutated SDP offers and messages of LiveKit clients to the code that
+// reads them.
 
 import { join } from 'node:path';
 
@@ -19,6 +20,7 @@ try {
   const worker = await ensureWorker();
   const files = [
     'hostile/mutated-packets.test.ts',
+    'cluster/erlang-fuzz.test.ts',
     'unit/sdp/mutated-offers.test.ts',
     'unit/livekit/mutated-messages.test.ts',
     'unit/livekit/data-channels.test.ts',
