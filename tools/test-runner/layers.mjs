@@ -205,7 +205,8 @@ export function nameOf(layer, file) {
 /**
  * @param {readonly { layer: Layer, files: readonly string[] }[]} plan
  * @returns {TestJob[]} in order of start: house, then files that are hard to schedule (heavy or slow), then the other layers; the layer
- *   of the shortest files comes last because they fill every gap
+ *   of the shortest files comes last because they fill every gap. The heaviest files come first: for a later one, cores would be idle
+ *   until enough of them are free
  */
 export function jobsOf(plan) {
   const reach = new Reach();
@@ -223,7 +224,8 @@ export function jobsOf(plan) {
     if (cores > layer.cores) return 1;
     return layer.first?.includes(nameOf(layer, file)) ? 2 : 3 + layers.length - layers.indexOf(layer);
   };
-  return jobs.sort((one, other) => turn(one) - turn(other));
+  const heaviness = (/** @type {TestJob} */ job) => (turn(job) === 1 ? job.cores : 0);
+  return jobs.sort((one, other) => turn(one) - turn(other) || heaviness(other) - heaviness(one));
 }
 
 /**

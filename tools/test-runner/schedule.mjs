@@ -22,14 +22,16 @@ const rounding = 1e-9;
  * @param {readonly J[]} waiting in their order of start
  * @param {readonly Job[]} running
  * @param {number} cores of the machine
- * @returns {J | undefined} the first job that fits the free cores; light jobs leave room for a heavy one until one runs; a job that needs
- *   more cores than the machine has runs alone
+ * @returns {J | undefined} the first job that fits the free cores; light jobs leave room for the next heavy one beside them, and no other
+ *   heavy job overtakes it; a job that needs more cores than the machine has runs alone
  */
 export function nextJob(waiting, running, cores) {
   const isHeavy = (/** @type {Job} */ job) => job.cores >= cores / 2;
-  const free = cores - running.reduce((all, job) => all + job.cores, 0) + rounding;
-  const kept = running.some(isHeavy) ? 0 : Math.min(cores, waiting.find(isHeavy)?.cores ?? 0);
-  return waiting.find((job) => running.length === 0 || job.cores <= free - (isHeavy(job) ? 0 : kept));
+  const freeOf = (/** @type {readonly Job[]} */ jobs) => cores - jobs.reduce((all, job) => all + job.cores, 0) + rounding;
+  const heavy = waiting.find(isHeavy);
+  const free = freeOf(running);
+  const forLight = Math.min(free, freeOf(running.filter((job) => !isHeavy(job))) - Math.min(cores, heavy?.cores ?? 0));
+  return waiting.find((job) => running.length === 0 || (isHeavy(job) ? job === heavy && job.cores <= free : job.cores <= forLight));
 }
 
 /**

@@ -32,7 +32,16 @@ test('heavy files start first, then slow ones, and the layer of the shortest fil
   const jobs = jobsOf(layers.map((layer) => ({ layer, files: testFiles(join(tests, layer.name), []) })));
   const media = layers.find(({ name }) => name === 'media') ?? assert.fail('no layer "media"');
   const turn = (name: string) => jobs.findIndex((job) => job.name === name);
-  const turns = ['house/files', 'media/leaks', 'media/churn', 'browser/turn', 'media/quotas', 'unit/tools/layers'].map(turn);
+  const turns = [
+    'house/files',
+    'browser/hls',
+    'media/leaks',
+    'hostile/guest',
+    'media/churn',
+    'browser/turn',
+    'media/quotas',
+    'unit/tools/layers',
+  ].map(turn);
   assert.deepEqual(
     turns,
     turns.toSorted((one, other) => one - other),

@@ -19,7 +19,7 @@ test('the next job is the first one in order that fits the free cores', () => {
   assert.equal(nextJob([job('last', 0.4)], [job('a', 0.2), job('b', 0.2), job('c', 0.2)], 1)?.name, 'last');
 });
 
-test('light jobs leave room for a heavy one, until one runs', () => {
+test('light jobs leave room for the next heavy one', () => {
   const [heavy, light] = [job('heavy', 1.2), job('light', 0.4)];
   const busy = [job('a', 0.4), job('b', 0.4)];
   assert.equal(nextJob([light], busy, 2), light);
@@ -27,6 +27,9 @@ test('light jobs leave room for a heavy one, until one runs', () => {
   assert.equal(nextJob([job('half', 1), light], [...busy, job('c', 0.4)], 2), undefined);
   assert.equal(nextJob([light, heavy], busy, 2), heavy);
   assert.equal(nextJob([heavy, light], [job('other', 1.2)], 2), light);
+  // When the other one ends, the next one would not fit.
+  assert.equal(nextJob([job('next', 1.5), light], [job('other', 1), job('a', 0.2)], 2), undefined);
+  assert.equal(nextJob([job('next', 1.5), job('half', 1)], [job('other', 1)], 2), undefined);
 });
 
 test('a job that needs more cores than the machine has runs alone', () => {
