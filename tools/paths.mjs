@@ -17,6 +17,9 @@ export const timingsVariable = 'MEDIAROOMS_E2E_TIMINGS';
 /** Variable of the file with compiled validators of responses, for test files and the nodes that they start. */
 export const answerValidatorsVariable = 'MEDIAROOMS_ANSWER_VALIDATORS';
 
+/** Variable of the folder with the bundled node, for test files that start nodes as processes. */
+export const bundledNodeVariable = 'MEDIAROOMS_BUNDLED_NODE';
+
 /** Variables that a test command passes to the process of a test file (test-file-timeout.mjs): its path, and its timeout in ms. */
 export const testFileVariable = 'MEDIAROOMS_TEST_FILE';
 export const timeoutVariable = 'MEDIAROOMS_TEST_FILE_DEADLINE';

@@ -6,6 +6,7 @@ import { performance } from 'node:perf_hooks';
 import { ensureBuilds } from '../builds.mjs';
 import { ensureDependencies } from '../dependencies.mjs';
 import { ensureKubernetes } from '../kubernetes/kubernetes.mjs';
+import { ensureNode } from '../node-bundle.mjs';
 import { ensureOperator } from '../operator-bundle.mjs';
 import { ensurePackages } from '../packages.mjs';
 import { childEnvironment, root } from '../paths.mjs';
@@ -74,7 +75,7 @@ async function setUp() {
   if (needed.some((layer) => layer.builds)) await ensureBuilds();
   if (needed.some((layer) => layer.operator)) await ensureOperator();
   if (needed.some((layer) => layer.runtimes)) await ensureRuntimes();
-  const variables = needed.some((layer) => layer.worker) ? await ensureAnswerValidators() : {};
+  const variables = needed.some((layer) => layer.worker) ? { ...(await ensureAnswerValidators()), ...(await ensureNode()) } : {};
   /** @type {Map<string, Promise<unknown>>} */
   const coming = new Map();
   /** @type {Promise<unknown>} */

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Environment } from '../../../node/env.ts';
+import { nodeProgram, reportAnswers } from '../../../tools/node-bundle.mjs';
 import { nodeFlags } from '../../../tools/paths.mjs';
 import { assertNoneMarked } from '../answers/answer-check.ts';
 import { checkLast } from '../check-last.ts';
@@ -18,7 +19,6 @@ import { freePorts } from '../network/free-ports.ts';
 import { assertNothingFound, startSearch } from '../secret-search.ts';
 import { accessTo, type NodeAccess, testEnvironment } from './start-node.ts';
 
-const main = join(import.meta.dirname, '../../../node/main.ts');
 const startTimeoutMs = 60_000;
 const endTimeoutMs = 60_000;
 const startedUrl = /"url":"([^"]+)"/;
@@ -126,8 +126,8 @@ export async function childrenOf(pid: number): Promise<number[]> {
 
 function spawnNode(env: Environment, { wrap = [], imports = [] }: NodeProcessOptions, cwd?: string): ChildProcess {
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(SVC|LEGACY)_/.test(name)));
-  const before = [...imports, 'report-answers.ts'].map((file) => `--import=${join(import.meta.dirname, file)}`);
-  const [program = process.execPath, ...args] = [...wrap, process.execPath, ...nodeFlags, ...before, main];
+  const before = imports.map((file) => `--import=${join(import.meta.dirname, file)}`);
+  const [program = process.execPath, ...args] = [...wrap, process.execPath, ...nodeFlags, ...before, reportAnswers, nodeProgram];
   return spawn(program, args, { env: { ...inherited, ...env }, stdio: ['ignore', 'pipe', 'pipe'], cwd });
 }
 

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { variables } from '../../../../api/settings/variables.ts';
+import { nodeProgram, reportAnswers } from '../../../../tools/node-bundle.mjs';
 import { operatorProgram } from '../../../../tools/operator-bundle.mjs';
 import { answerValidatorsVariable } from '../../../../tools/paths.mjs';
 import { workerBin } from '../../processes/worker-bin.ts';
@@ -9,9 +10,6 @@ import { Child } from '../child.ts';
 import { writeKubeconfig } from '../kubeconfig.ts';
 import type { Launch } from './pod-worker.ts';
 
-const root = join(import.meta.dirname, '../../../..');
-/** Reports responses of nodes, to compare them with openapi.json. */
-const reportAnswers = `--import=${join(root, 'test/kit/processes/report-answers.ts')}`;
 const tokenFile = '/var/run/secrets/kubernetes.io/serviceaccount/token';
 
 /** Network context of a process of a pod. */
@@ -74,9 +72,7 @@ export function launchProcess(launch: Launch, { dns, names, api }: PodContext): 
   // The C library, which `fetch` uses, does not support a port of a DNS server.
   writeFileSync(hosts, hostsFile(names, pod.metadata.namespace));
   // The entry point of the image is a path of this machine, not of the container.
-  const entry = container.command
-    ? []
-    : [process.execPath, ...(operator ? [operatorProgram] : [reportAnswers, join(root, 'node/main.ts')])];
+  const entry = container.command ? [] : [process.execPath, ...(operator ? [operatorProgram] : [reportAnswers, nodeProgram])];
   const command = [...entry, ...[...(container.command ?? []), ...(container.args ?? [])].map((word) => paths.rewrite(word))];
   const cwd = join(folder, 'work');
   mkdirSync(cwd, { recursive: true });
