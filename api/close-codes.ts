@@ -17,6 +17,11 @@ export const closeCodes = {
     reason: 'Node going away: join again at another node',
     description: 'The room ended because its node is shutting down or draining. It may be recreated on another node.',
   },
+  mediaLost: {
+    code: 1001,
+    reason: 'Media lost: join again',
+    description: 'The media worker of the peer died, its room continues, and its client did not request `setMigration`.',
+  },
   malformed: { code: 4400, reason: 'Malformed message', description: 'A frame that is binary, no JSON, or no request with id and method.' },
   unauthenticated: { code: 4401, reason: 'Not authenticated', description: 'Authentication failed; the preceding response has the error.' },
   authenticationTimeout: {

@@ -138,6 +138,12 @@ export const peerEventSchema = z.discriminatedUnion('event', [
   event('iceServersUpdated', { iceServers: z.array(mediaObjects.iceServer) }),
   event('permissionsUpdated', { permissions: permissionsSchema }),
   event('tokenUpdated', { token: z.string() }),
+  event('migrate', {
+    reason: z.literal('lost').meta({
+      description:
+        'The transports of this peer were lost. It creates new ones in the same session, and publishes its tracks again with their keys: they keep their ids for all peers. Tracks without a key were removed. What it received follows as trackSubscribed.',
+    }),
+  }),
   event('draining', {
     deadline: z.iso.datetime().nullable().meta({ description: 'Latest end of rooms of this node; null: the drain was cancelled.' }),
   }),

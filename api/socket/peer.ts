@@ -110,6 +110,10 @@ export const requestSchemas = {
     description:
       'Receive `audioLevels` about three times a second while a peer is audible. A peer that reads too slowly misses some. Nodes before 0.8 do not support it.',
   }),
+  setMigration: z.strictObject({ enabled: z.boolean() }).meta({
+    description:
+      'Receive `migrate` if the media of this peer is lost with a media worker, instead of close code 1001. Nodes before 0.8 do not support it.',
+  }),
   sendRpc: rpcRequestSchema.extend({ rpcId: id.meta({ description: 'Chosen by this peer, to find the response.' }), to: id }).meta({
     description:
       'Request something of another peer (by permission `data`). The response of the server means that the request was sent; `rpcResponded` or `rpcFailed` with the same rpcId follows. Nodes before 0.8 do not support it.',
@@ -183,6 +187,7 @@ export const responseSchemas = {
   unpublishData: empty,
   sendData: empty,
   setAudioLevels: empty,
+  setMigration: empty,
   sendRpc: empty,
   respondRpc: empty,
   ping: empty,

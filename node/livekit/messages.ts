@@ -41,6 +41,7 @@ const leaves: Readonly<Record<CloseReason | 'resumeFailed' | 'joinFailed' | 'pro
   takenOver: { action: LeaveRequest_Action.DISCONNECT, reason: DisconnectReason.DUPLICATE_IDENTITY },
   joinFailed: { action: LeaveRequest_Action.DISCONNECT, reason: DisconnectReason.JOIN_FAILURE },
   roomMoved: { action: LeaveRequest_Action.RECONNECT, reason: DisconnectReason.SERVER_SHUTDOWN },
+  mediaLost: { action: LeaveRequest_Action.RECONNECT, reason: DisconnectReason.STATE_MISMATCH },
   internalError: { action: LeaveRequest_Action.RECONNECT, reason: DisconnectReason.STATE_MISMATCH },
   /** The session continues on another node; the client may resume it at any node. */
   proxyClosed: { action: LeaveRequest_Action.RESUME, reason: DisconnectReason.SERVER_SHUTDOWN },

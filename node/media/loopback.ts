@@ -10,3 +10,7 @@ export const loopback = '127.0.0.1';
  */
 const portRange = { min: 33_000, max: 48_999 };
 export const loopbackListenInfo: TransportListenInfo = { protocol: 'udp', ip: loopback, portRange };
+
+export function loopbackPort(port: number): TransportListenInfo {
+  return { protocol: 'udp', ip: loopback, port };
+}

@@ -1,5 +1,5 @@
 // Media of one peer: its published and received tracks.
-import type { Consumer, DataProducer, Producer, Router, RtpCapabilities, WebRtcTransport } from 'mediasoup/types';
+import type { Consumer, Producer, RtpCapabilities, WebRtcTransport } from 'mediasoup/types';
 import { ServiceError } from '../../api/errors.ts';
 import type { PeerMediaStats, PublishedTrackStats, ReceivedTrackStats, TransportStats } from '../../api/stats.ts';
 import type { Log } from '../common/log.ts';
@@ -17,8 +17,7 @@ import type {
 import { canReceive, describeTrack } from './codecs.ts';
 import { PeerData } from './data/peer-data.ts';
 import type { InitialLayerLimiter } from './initial-layers.ts';
-import type { Leg } from './legs/leg.ts';
-import type { LegTracks } from './legs/room-tracks.ts';
+import type { RoomLeg } from './legs/room-leg.ts';
 import { closeAfterTimeout, mediaClosedError, toClientError, toWorkerError, trackNotFoundError } from './media-error.ts';
 import { checkInteger, checkRtpCapabilities, checkRtpParameters } from './parameters.ts';
 import { PeerTransports } from './peer-transports.ts';
@@ -26,6 +25,7 @@ import { rawStats } from './raw-stats.ts';
 import { consumeTrack } from './receivers/consume-track.ts';
 import { type Interest, maxLayer } from './receivers/demand.ts';
 import { ContinuedStream } from './receivers/fixed-stream.ts';
+import { nameStream } from './receivers/stream-name.ts';
 import { whenConnected } from './receivers/when-connected.ts';
 import { SingleFlight } from './single-flight.ts';
 import { linkStats, publishedTrackStats, receivedTrackStats } from './stats.ts';
@@ -34,17 +34,13 @@ import { stripUndefined } from './strip-undefined.ts';
 export type MediaPeerOptions = {
   /** Log of the peer. */
   log: Log;
-  /** Where its media is. */
-  leg: Leg;
+  peerId: string;
   listener: PeerMediaListener;
-  tracks: LegTracks<Producer>;
-  dataTracks: LegTracks<DataProducer>;
   addresses: () => readonly string[];
   maxIncomingBitrate: () => number | undefined;
   relayIp: string | undefined;
   /** True if the media worker can send in the numbers of a receiver. */
   receiverNumbers: boolean;
-  onAudio: (router: Router, producer: Producer) => void;
   onClosed: () => void;
 };
 
@@ -54,9 +50,10 @@ type Stats = Awaited<ReturnType<PeerMedia['stats']>>;
 
 /** unpublish, unsubscribe and close ignore unknown ids; all other methods throw a ServiceError. */
 export class MediaPeer implements PeerMedia {
-  readonly data: PeerData;
   readonly #options: MediaPeerOptions;
-  readonly #transports: PeerTransports;
+  #leg: RoomLeg;
+  #transports: PeerTransports;
+  #data: PeerData;
   readonly #published = new SingleFlight<Producer>(trackNotFoundError);
   readonly #received = new SingleFlight<Consumer>(trackNotFoundError);
   readonly #interests = new WeakMap<Consumer, Interest>();
@@ -68,11 +65,25 @@ export class MediaPeer implements PeerMedia {
   readonly #capabilities = new WeakMap<WireObject, RtpCapabilities>();
   #closed = false;
 
-  constructor(options: MediaPeerOptions) {
+  constructor(options: MediaPeerOptions, at: RoomLeg) {
     this.#options = options;
-    this.#transports = new PeerTransports(options);
-    const { leg, dataTracks } = options;
-    this.data = new PeerData({ leg, transports: this.#transports, dataTracks });
+    this.#leg = at;
+    this.#transports = new PeerTransports({ ...options, leg: at.leg });
+    this.#data = new PeerData({ ...at, transports: this.#transports });
+  }
+
+  get data(): PeerData {
+    return this.#data;
+  }
+
+  /** Its leg was lost, and with it its transports and tracks: new ones are created at another leg. */
+  move(to: RoomLeg): void {
+    if (this.#closed) return;
+    this.#closeMedia();
+    this.#leg = to;
+    this.#transports = new PeerTransports({ ...this.#options, leg: to.leg });
+    this.#data = new PeerData({ ...to, transports: this.#transports });
+    this.#options.listener.lost?.();
   }
 
   async createTransport(direction: Direction, options: { sctp: boolean }): Promise<WireObject> {
@@ -98,7 +109,7 @@ export class MediaPeer implements PeerMedia {
     this.#assertOpen();
     const { trackId } = options;
     const transport = this.#transports.byId(options.transportId, 'send');
-    if (this.#options.tracks.has(trackId) || this.#published.has(trackId))
+    if (this.#leg.tracks.has(trackId) || this.#published.has(trackId))
       throw new ServiceError('already_exists', `Track ${trackId} already exists`);
     const producer = await this.#published.getOrMake(trackId, () => this.#produce(transport, options));
     return describeTrack(producer.rtpParameters);
@@ -113,9 +124,9 @@ export class MediaPeer implements PeerMedia {
     await this.#call(trackId, paused ? 'pause' : 'resume', () => (paused ? producer.pause() : producer.resume()));
   }
 
-  async subscribe(trackId: string, rtpCapabilities: WireObject): Promise<Subscription | undefined> {
+  async subscribe(trackId: string, rtpCapabilities: WireObject, generation = 0): Promise<Subscription | undefined> {
     this.#assertOpen();
-    const producer = this.#options.tracks.get(trackId);
+    const producer = this.#leg.tracks.get(trackId);
     if (!producer) throw trackNotFoundError(trackId);
     const transport = this.#transports.get('recv');
     if (!transport) throw new ServiceError('not_found', 'The peer has no receive transport');
@@ -125,7 +136,7 @@ export class MediaPeer implements PeerMedia {
     return {
       transportId: transport.id,
       kind: consumer.kind,
-      rtpParameters: stripUndefined(consumer.rtpParameters),
+      rtpParameters: stripUndefined(nameStream(consumer.rtpParameters, generation)),
       paused: producer.paused,
     };
   }
@@ -163,11 +174,12 @@ export class MediaPeer implements PeerMedia {
 
   async openFixedStream(options: FixedStreamOptions): Promise<FixedStream> {
     this.#assertOpen();
-    const { log, leg, tracks, receiverNumbers } = this.#options;
+    const { log, receiverNumbers } = this.#options;
     if (!receiverNumbers)
       throw new ServiceError('offer_rejected', 'The media worker of this node cannot send to players: it has missing patches');
     const transport = this.#transports.get('recv');
     if (!transport) throw new ServiceError('not_found', 'The peer has no receive transport');
+    const { leg, tracks } = this.#leg;
     const stream = new ContinuedStream(options, { log, leg, tracks, transport });
     this.#fixed.add(stream);
     transport.observer.once('close', () => this.#fixed.delete(stream));
@@ -193,7 +205,7 @@ export class MediaPeer implements PeerMedia {
 
   async mediaStats(maxReceived: number): Promise<PeerMediaStats> {
     this.#assertOpen();
-    const { worker } = this.#options.leg;
+    const { worker } = this.#leg.leg;
     const made = this.#allReceived();
     const [published, received] = await Promise.all([
       all(this.#published.made(), async ([, producer]) => {
@@ -212,12 +224,16 @@ export class MediaPeer implements PeerMedia {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
+    this.#closeMedia();
+    this.#options.onClosed();
+  }
+
+  #closeMedia(): void {
     // Closing the transports first ends all their tracks with one message each.
     this.#transports.close();
     this.#published.closeAll();
     this.#received.closeAll();
-    this.data.close();
-    this.#options.onClosed();
+    this.#data.close();
   }
 
   #allReceived(): [string, Consumer][] {
@@ -226,7 +242,7 @@ export class MediaPeer implements PeerMedia {
   }
 
   async #produce(transport: WebRtcTransport, { trackId, kind, rtpParameters, paused }: PublishTrackOptions): Promise<Producer> {
-    const { leg, tracks } = this.#options;
+    const { leg, tracks, audio } = this.#leg;
     const router = await leg.router();
     const extensions = new Set(router.rtpCapabilities.headerExtensions?.map(({ uri }) => uri));
     const checked = checkRtpParameters(rtpParameters, kind, extensions);
@@ -238,13 +254,14 @@ export class MediaPeer implements PeerMedia {
     tracks.add(trackId, producer, (layer) => this.#layerNeeded(producer, layer));
     this.#layerNeeded(producer, undefined);
     producer.observer.once('close', () => this.#published.ended(trackId, producer));
-    if (kind === 'audio') this.#options.onAudio(router, producer);
+    if (kind === 'audio') void audio.add(router, producer, this.#options.peerId);
     this.#watchFirstFrame('send', producer);
     return producer;
   }
 
   async #consume(transport: WebRtcTransport, trackId: string, rtpCapabilities: RtpCapabilities): Promise<Consumer> {
-    const { leg, tracks, listener } = this.#options;
+    const { leg, tracks } = this.#leg;
+    const { listener } = this.#options;
     const toError = (error: unknown) => {
       if (transport.closed) return mediaClosedError();
       return tracks.has(trackId) ? toClientError(error, 'rtpCapabilities were') : trackNotFoundError(trackId);
@@ -268,11 +285,12 @@ export class MediaPeer implements PeerMedia {
 
   /** The worker reports key frames, or packets of audio, until the first one. */
   #watchFirstFrame(direction: Direction, track: TracedTrack): void {
-    const { listener, leg } = this.#options;
+    const { listener } = this.#options;
+    const { worker } = this.#leg.leg;
     if (!listener.firstFrame) return;
     const report = (types: ('keyframe' | 'rtp')[]) => {
       // Fails only if the track or the worker has ended, which is reported elsewhere.
-      leg.worker.call('trace', track.enableTraceEvent(types)).catch(() => {});
+      worker.call('trace', track.enableTraceEvent(types)).catch(() => {});
     };
     track.once('trace', () => {
       listener.firstFrame?.(direction, track.kind);
@@ -297,7 +315,7 @@ export class MediaPeer implements PeerMedia {
   }
 
   async #call(trackId: string, what: string, call: () => Promise<void>): Promise<void> {
-    await this.#options.leg.worker.call(what, call()).catch((error: unknown) => {
+    await this.#leg.leg.worker.call(what, call()).catch((error: unknown) => {
       throw toWorkerError(error, () => trackNotFoundError(trackId));
     });
   }
@@ -306,7 +324,7 @@ export class MediaPeer implements PeerMedia {
   async #trackStats(tracks: [string, Producer | Consumer][]): Promise<Record<string, WireObject[]>> {
     const all = await Promise.all(
       tracks.map(async ([trackId, track]): Promise<[string, WireObject[]][]> => {
-        const stats: object[] | undefined = await rawStats<object[]>(this.#options.leg.worker, track);
+        const stats: object[] | undefined = await rawStats<object[]>(this.#leg.leg.worker, track);
         return stats ? [[trackId, stats.map(stripUndefined)]] : [];
       }),
     );
@@ -315,13 +333,13 @@ export class MediaPeer implements PeerMedia {
 
   async #transportStats(direction: Direction): Promise<WireObject | null> {
     const transport = this.#transports.get(direction);
-    const [stats] = (transport && (await rawStats(this.#options.leg.worker, transport))) ?? [];
+    const [stats] = (transport && (await rawStats(this.#leg.leg.worker, transport))) ?? [];
     return stats ? stripUndefined(stats) : null;
   }
 
   async #linkStats(direction: Direction, tracks: readonly (PublishedTrackStats | ReceivedTrackStats)[]): Promise<TransportStats | null> {
     const transport = this.#transports.get(direction);
-    const [stats] = (transport && (await rawStats(this.#options.leg.worker, transport))) ?? [];
+    const [stats] = (transport && (await rawStats(this.#leg.leg.worker, transport))) ?? [];
     return transport && stats ? linkStats(direction, transport, stats, tracks, this.#options.relayIp) : null;
   }
 

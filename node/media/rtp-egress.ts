@@ -1,45 +1,44 @@
 // RTP egress: sends media of a room to a component as plain RTP over loopback.
-import type { Consumer, PlainTransport, Producer, Router, RtpCapabilities } from 'mediasoup/types';
-import { ServiceError } from '../../api/errors.ts';
-import type { EgressTrack, RtpAddress, RtpEgress } from '../rooms/interfaces.ts';
+import type { Consumer, PlainTransport, Router, RtpCapabilities } from 'mediasoup/types';
+import type { ComponentMediaListener, EgressTrack, RtpAddress, RtpEgress } from '../rooms/interfaces.ts';
 import { clientCapabilities, isRtx } from './codecs.ts';
-import type { Leg } from './legs/leg.ts';
-import type { LegTracks } from './legs/room-tracks.ts';
-import { loopback } from './loopback.ts';
+import type { RoomLeg } from './legs/room-leg.ts';
 import { mediaClosedError, toWorkerError, trackNotFoundError } from './media-error.ts';
-import { connectPlainTransport } from './plain-transport.ts';
+import { ComponentTransport } from './plain-transport.ts';
 import { consumeTrack } from './receivers/consume-track.ts';
 import { SingleFlight } from './single-flight.ts';
 
-export type RtpEgressTransportOptions = {
-  leg: Leg;
-  tracks: LegTracks<Producer>;
-  onClosed: () => void;
-};
+export type RtpEgressTransportOptions = { listener: ComponentMediaListener; onClosed: () => void };
 
 export class RtpEgressTransport implements RtpEgress {
   readonly #options: RtpEgressTransportOptions;
   readonly #sent = new SingleFlight<Consumer>(trackNotFoundError);
-  #transport: PlainTransport | undefined;
+  readonly #transport: ComponentTransport;
   #closed = false;
 
-  constructor(options: RtpEgressTransportOptions) {
+  constructor(options: RtpEgressTransportOptions, at: RoomLeg) {
     this.#options = options;
+    this.#transport = new ComponentTransport('egress', at);
   }
 
-  async connect(to: RtpAddress): Promise<RtpAddress> {
-    this.#assertOpen();
-    if (this.#transport) throw new ServiceError('conflict', 'This egress is already connected');
-    const transport = await connectPlainTransport(this.#options.leg, to, () => this.#assertOpen());
-    this.#transport = transport;
-    return { ip: loopback, port: transport.tuple.localPort };
+  connect(to: RtpAddress): Promise<RtpAddress> {
+    return this.#transport.connect(to);
+  }
+
+  /** Its leg was lost, and with it its subscriptions. */
+  move(to: RoomLeg): void {
+    if (this.#closed) return;
+    this.#sent.closeAll();
+    const { interrupted, failed } = this.#options.listener;
+    this.#transport.move(to).catch((error: unknown) => {
+      if (!this.#closed && this.#transport.leg === to) failed(error);
+    });
+    interrupted();
   }
 
   async subscribe(trackId: string): Promise<EgressTrack> {
-    this.#assertOpen();
-    const transport = this.#transport;
-    if (!transport) throw new ServiceError('conflict', 'This egress is not connected');
-    const router = await this.#options.leg.router();
+    const transport = await this.#transport.current();
+    const router = await this.#transport.leg.leg.router();
     const { kind, rtpParameters } = await this.#sent.getOrMake(trackId, () => this.#consume(transport, router, trackId));
     const [codec] = rtpParameters.codecs;
     const ssrc = rtpParameters.encodings?.[0]?.ssrc;
@@ -48,10 +47,10 @@ export class RtpEgressTransport implements RtpEgress {
   }
 
   async resume(trackId: string): Promise<void> {
-    this.#assertOpen();
+    this.#transport.assertOpen();
     const consumer = await this.#sent.get(trackId);
     if (!consumer) throw trackNotFoundError(trackId);
-    await this.#options.leg.worker.call('resume', consumer.resume()).catch((error: unknown) => {
+    await this.#transport.leg.leg.worker.call('resume', consumer.resume()).catch((error: unknown) => {
       throw toWorkerError(error, () => trackNotFoundError(trackId));
     });
   }
@@ -63,7 +62,7 @@ export class RtpEgressTransport implements RtpEgress {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#transport?.close();
+    this.#transport.close();
     this.#sent.closeAll();
     this.#options.onClosed();
   }
@@ -71,7 +70,7 @@ export class RtpEgressTransport implements RtpEgress {
   async #consume(transport: PlainTransport, router: Router, trackId: string): Promise<Consumer> {
     const { consumer } = await consumeTrack(
       trackId,
-      { ...this.#options, transport },
+      { ...this.#transport.leg, transport },
       {
         rtpCapabilities: receiverOf(router),
         onClosed: (closed) => this.#sent.ended(trackId, closed),
@@ -79,10 +78,6 @@ export class RtpEgressTransport implements RtpEgress {
       },
     );
     return consumer;
-  }
-
-  #assertOpen(): void {
-    if (this.#closed) throw mediaClosedError();
   }
 }
 

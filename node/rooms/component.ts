@@ -68,7 +68,11 @@ export class Component {
     this.#receive(spec.origins ?? []);
     this.#room = room;
     this.#log = room.log.child({ component: this.id, type: spec.type });
-    this.#input = room.media.openInput();
+    this.#input = room.media.openInput({
+      interrupted: () => this.#eachTrack('trackInterrupted', (track) => track.interrupt()),
+      restored: () => this.#eachTrack('trackRestored', (track) => track.restore()),
+      failed: (error) => this.#mediaFailed(error),
+    });
     this.#runner = spec.open({
       log: this.#log,
       componentId: this.id,
@@ -187,7 +191,7 @@ export class Component {
       return id !== this.id && (subscribeMode === 'auto' || this.#origins.has(id)) && (receivedKinds?.includes(kind) ?? true);
     });
     this.#leaveOut(wanted.filter(({ encrypted }) => encrypted));
-    const tracks = wanted.filter(({ encrypted }) => !encrypted);
+    const tracks = wanted.filter(({ encrypted, interrupted }) => !encrypted && !interrupted);
     this.#runner.receive?.(tracks.map(({ id, origin, kind, encoding, metadata }) => ({ id, origin, kind, encoding, metadata })));
   }
 
@@ -297,7 +301,11 @@ export class Component {
 
   #openOutput(): RtpEgress {
     if (this.#ended) throw new ServiceError('component_not_found', `Component ${this.id} does not exist`);
-    const output = this.#room.media.openOutput();
+    const output = this.#room.media.openOutput({
+      interrupted: () => this.#receiveAgain(),
+      restored: () => {},
+      failed: (error) => this.#mediaFailed(error),
+    });
     this.#outputs.add(output);
     return output;
   }
@@ -305,8 +313,31 @@ export class Component {
   #openProgramme(): RtpIngress {
     if (this.#ended) throw new ServiceError('component_not_found', `Component ${this.id} does not exist`);
     this.#programmeInput?.close();
-    this.#programmeInput = this.#room.media.openInput();
+    this.#programmeInput = this.#room.media.openInput({
+      interrupted: () => {},
+      restored: () => this.#room.programmeChanged(),
+      failed: (error) => this.#mediaFailed(error),
+    });
     return this.#programmeInput;
+  }
+
+  /** Its tracks lost their media, or have it again. */
+  #eachTrack(kind: 'trackInterrupted' | 'trackRestored', change: (track: Track) => void): void {
+    for (const track of this.#tracks.values()) {
+      change(track);
+      this.#room.announce({ kind, track });
+    }
+  }
+
+  /** Its subscriptions ended: the runner gets all tracks again. */
+  #receiveAgain(): void {
+    if (this.#started && !this.#ended) this.#runner.receive?.([]);
+    this.updateReceived();
+  }
+
+  #mediaFailed(error: unknown): void {
+    this.#log.warn({ err: error }, 'could not restore media of component');
+    this.crash('The media of the component was lost');
   }
 
   #require(trackId: string): Track {

@@ -43,11 +43,12 @@ export type RoomMediaOptions = {
 export interface RoomMedia {
   /** RTP capabilities for loading a mediasoup Device. The first call creates the router of the room; later calls share it. */
   rtpCapabilities(): Promise<WireObject>;
+  /** @throws ServiceError `unavailable` while all media is interrupted */
   openPeer(peerId: string, listener: PeerMediaListener): PeerMedia;
-  /** For tracks that one component publishes. Allocates nothing until it is connected. */
-  openInput(): RtpIngress;
-  /** For tracks that one component receives. Allocates nothing until it is connected. */
-  openOutput(): RtpEgress;
+  /** For tracks that one component publishes. Allocates nothing until it is connected. @throws ServiceError as openPeer() */
+  openInput(listener?: ComponentMediaListener): RtpIngress;
+  /** For tracks that one component receives. Allocates nothing until it is connected. @throws ServiceError as openPeer() */
+  openOutput(listener?: ComponentMediaListener): RtpEgress;
   /** The media workers that the room uses, the first one first. */
   legs(): LegView[];
   /** Ends all media of the room. Idempotent. */
@@ -60,10 +61,22 @@ export type PeerMediaListener = {
   layerNeeded?: ((trackId: string, layer: number | undefined) => void) | undefined;
   /** A connected transport failed permanently because of its packets. */
   failed: (reason: string) => void;
+  /** Its transports and tracks were lost through no fault of the peer; new ones can be created. Not called after close(). */
+  lost?: (() => void) | undefined;
   /** For peers whose connection has no socket: `lost` may become `connected` again, `closed` is final. */
   transportChanged?: ((state: TransportState) => void) | undefined;
   /** The first frame of a track arrived from the peer or was sent to it; only for a peer that is traced. */
   firstFrame?: ((direction: Direction, kind: Kind) => void) | undefined;
+};
+
+/** Losses of the media of a component, whose addresses stay the same. */
+export type ComponentMediaListener = {
+  /** What it published is interrupted, what it received has ended. It can subscribe again at once. */
+  interrupted: () => void;
+  /** What it published continues. */
+  restored: () => void;
+  /** Failed permanently. */
+  failed: (error: unknown) => void;
 };
 
 /** `connected`: encrypted; `lost`: without the consent of the client (RFC 7675); `closed`: by the client or after a failed handshake. */
@@ -125,8 +138,11 @@ export interface PeerMedia {
   publish(options: PublishTrackOptions): Promise<{ encoding: string; simulcast: boolean }>;
   unpublish(trackId: string): void;
   setPaused(trackId: string, paused: boolean): Promise<void>;
-  /** Receives a track of another peer, paused until setSubscriptionPaused(). Undefined if the receiver cannot decode it. */
-  subscribe(trackId: string, rtpCapabilities: WireObject): Promise<Subscription | undefined>;
+  /**
+   * Receives a track of another peer, paused until setSubscriptionPaused(). Undefined if the receiver cannot decode it. `generation`: as of
+   * the track.
+   */
+  subscribe(trackId: string, rtpCapabilities: WireObject, generation?: number): Promise<Subscription | undefined>;
   setSubscriptionPaused(trackId: string, paused: boolean): Promise<void>;
   unsubscribe(trackId: string): void;
   setPreferredLayers(trackId: string, layers: Layers): Promise<void>;
@@ -299,10 +315,10 @@ export interface ComponentFactory {
   createSpec(options: ComponentOptions, room: { roomId: string; videoCodec: VideoCodec | null }): Promise<ComponentSpec>;
 }
 
-/** Why the domain closes a connection. `roomMoved`: the room ends with its node and may be recreated on another one. */
+/** Why the domain closes a connection. `mediaLost`: the peer can join again; `roomMoved`: the room ends with its node and may be recreated on another one. */
 export type CloseReason = Extract<
   CloseCodeName,
-  'peerRemoved' | 'peerDenied' | 'roomStopped' | 'internalError' | 'takenOver' | 'roomMoved'
+  'peerRemoved' | 'peerDenied' | 'roomStopped' | 'internalError' | 'takenOver' | 'roomMoved' | 'mediaLost'
 >;
 
 /** A peer connection as the domain sees it: events are sent in order; close() is final. */
@@ -320,6 +336,8 @@ export interface PeerConnection {
   layerNeeded?: PeerMediaListener['layerNeeded'];
   /** Another peer changed which peers may receive its tracks. */
   receiversChanged?: ((publisherId: string) => void) | undefined;
+  /** An interrupted track of the room continues. */
+  trackRestored?: (() => void) | undefined;
   /** The media transport of the peer changed. Only for connections without a socket. */
   transportChanged?: ((state: TransportState) => void) | undefined;
   close(reason: CloseReason): void;

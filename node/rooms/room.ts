@@ -11,6 +11,8 @@
 //   peer waits instead of being connected -> PeerWaitingEnded takes the place of PeerDisconnected.
 //   peer crashed (its session failed)     -> TrackRemoved, PeerDisconnected, PeerCrashed, `Internal server error`.
 //   component finished or removed         -> TrackRemoved, ComponentRemoved. crashed -> TrackRemoved, ComponentCrashed.
+//   media of peers lost                   -> no event: their tracks are interrupted until they publish them again. Connections that
+//                                            cannot do that are lost permanently.
 //   connection lost permanently           -> TrackRemoved, PeerDisconnected; the peer stays and may reconnect.
 //   track ends                            -> every subscription of it, then TrackRemoved to all.
 // close() and crash() are public, idempotent and final; a child never closes its parent.

@@ -38,6 +38,8 @@ export class Track {
   paused: boolean;
   /** Muted by the server; the publisher cannot undo it. */
   muted: boolean;
+  #interrupted = false;
+  #generation = 0;
 
   constructor(options: TrackOptions) {
     this.id = options.id;
@@ -56,6 +58,25 @@ export class Track {
   /** Codec in lower case, for example opus. */
   get encoding(): string {
     return this.#encoding;
+  }
+
+  /** True if its media was lost and is expected again, under the same id. */
+  get interrupted(): boolean {
+    return this.#interrupted;
+  }
+
+  /** Number of times that its media was restored. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  interrupt(): void {
+    this.#interrupted = true;
+  }
+
+  restore(): void {
+    this.#interrupted = false;
+    this.#generation += 1;
   }
 
   /** True if the media is stopped, by the publisher or the server. */

@@ -43,6 +43,10 @@ const handlers: Handlers = {
     session.audioLevels = enabled;
     return {};
   },
+  setMigration: ({ session }, { enabled }) => {
+    session.publications.migrates = enabled;
+    return {};
+  },
   sendRpc: ({ session }, data) => done(session.sendRpc(data)),
   respondRpc: ({ session }, data) => done(session.respondRpc(data)),
   getStats: ({ session }) => session.media.stats(),

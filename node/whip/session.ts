@@ -124,6 +124,10 @@ export class WhipSession implements PeerConnection {
     if (!this.#ended) this.#media?.receiversChanged?.();
   }
 
+  trackRestored(): void {
+    this.receiversChanged();
+  }
+
   pongTimeoutChanged(): void {}
 
   transportChanged = (state: TransportState): void => {

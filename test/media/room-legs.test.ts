@@ -7,7 +7,7 @@ import { rtpPacket } from '../../node/components/rtp/rtp-writer.ts';
 import type { RoomMedia } from '../../node/rooms/interfaces.ts';
 import { eventually } from '../kit/eventually.ts';
 import { isPictureLoss, opus, ssrc, udp, vp8 } from './component-rtp.ts';
-import { engineFor, openPeer, openRoom, opusParameters, pidsOf, videoParameters } from './kit.ts';
+import { engineFor, openPeer, openRoom, opusParameters, videoParameters } from './kit.ts';
 
 /** Bytes that identify a VP8 key frame (RFC 6386, section 9.1) behind an empty descriptor (RFC 7741). */
 const keyFrame = Buffer.from([0x10, 0x10, 2, 0, 0x9d, 0x01, 0x2a, 0x40, 0, 0xb4, 0]);
@@ -112,14 +112,6 @@ test('hundred receivers that come and go at two legs at once share one pipe and 
   await eventually('nothing is piped', () => piped(room)[1] === 0);
   room.close();
   assert.equal(await engine.countRouters(), 0);
-});
-
-test('the death of any of its workers ends a room once', async (t) => {
-  const { engine, room } = await onTwoLegs(t);
-  process.kill(pidsOf(engine)[1] ?? 0, 'SIGKILL');
-  await eventually('the room has crashed', () => room.heard.crashes.length === 1);
-  await eventually('no router is left', async () => (await engine.countRouters()) === 0);
-  assert.equal(room.heard.crashes.length, 1);
 });
 
 test('a room has one leg while its worker is below the bound, and without a bound', async (t) => {

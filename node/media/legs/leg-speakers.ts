@@ -53,6 +53,13 @@ export class LegSpeakers {
     this.#filter.left(peerId);
   }
 
+  /** The leg was lost, and has no speakers any more. */
+  lost(leg: LegKey): void {
+    this.#heard.delete(leg);
+    if (this.#current === leg) this.#current = undefined;
+    if (this.#loudest() === undefined) this.#filter.silence();
+  }
+
   close(): void {
     this.#filter.close();
   }

@@ -42,9 +42,10 @@ export class RoomTracks<Made extends Source> {
   add(trackId: string, home: Home<Made>): void {
     this.#homes.set(trackId, home);
     const observer: Closing = home.made.observer;
+    // It may have been published again at another leg.
     observer.once('close', () => {
       home.demand.end();
-      this.#homes.delete(trackId);
+      if (this.#homes.get(trackId)?.made === home.made) this.#homes.delete(trackId);
     });
   }
 }

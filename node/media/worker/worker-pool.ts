@@ -6,7 +6,7 @@ import type { Log } from '../../common/log.ts';
 import type { MediaEngine, RoomMedia, RoomMediaOptions } from '../../rooms/interfaces.ts';
 import { clientAddresses } from '../addresses.ts';
 import { receiverNumbersPatch } from '../receivers/receiver-numbers.ts';
-import { MediaRoom } from '../room-media.ts';
+import { type AssignedLeg, MediaRoom } from '../room-media.ts';
 import { type MediaTraffic, TrafficMeter } from '../traffic-meter.ts';
 import { findFreePortRange, firstPort, lastPort } from './free-ports.ts';
 import { recordLastPacket } from './last-words.ts';
@@ -103,18 +103,24 @@ export class MediaWorkerPool implements MediaEngine {
 
   openRoom(options: RoomMediaOptions): RoomMedia {
     const { roomId } = options;
-    const slot = this.#slotFor(roomId);
     const { log, listenIp, announced, maxIncomingBitrate, maxWorkerTracks, relayIp } = this.#options;
-    const crash = (reason: string) => {
-      room.crash(reason);
-      this.#parts.suspects.note(roomId, reason);
-      this.#parts.quarantine.roomsCrashed();
+    const { suspects, quarantine } = this.#parts;
+    const on = (slot: WorkerSlot, { routerId, lost }: AssignedLeg) => {
+      const crash = (reason: string) => {
+        suspects.note(roomId, reason);
+        lost(reason);
+        quarantine.roomsCrashed();
+      };
+      return slot.take({ roomId, routerId, crash });
     };
     const room: MediaRoom = new MediaRoom({
       ...options,
       log: log.child({ room: roomId }),
-      place: (leg) => slot.take({ roomId, crash, ...leg }),
-      another: (leg, used, maxTracks) => this.#otherSlotFor(roomId, used, maxTracks)?.take({ roomId, crash, ...leg }),
+      place: (leg) => on(this.#slotFor(roomId), leg),
+      another: (leg, used, maxTracks) => {
+        const slot = this.#otherSlotFor(roomId, used, maxTracks);
+        return slot && on(slot, leg);
+      },
       maxWorkerTracks: maxWorkerTracks ?? (() => undefined),
       addresses: () => clientAddresses(listenIp, announced()),
       maxIncomingBitrate,
@@ -122,7 +128,7 @@ export class MediaWorkerPool implements MediaEngine {
       receiverNumbers: this.#parts.receiverNumbers,
       onClosed: () => {
         this.#rooms.delete(room);
-        if (slot.extra) this.#parts.quarantine.settle();
+        if (quarantine.slots.length > 0) quarantine.settle();
       },
     });
     this.#rooms.add(room);

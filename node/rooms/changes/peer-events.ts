@@ -56,6 +56,8 @@ const peerEvents: Projection<TargetedEvent> = {
   }),
   trackPaused: ({ track, by }) => ({ event: { event: 'trackPaused', data: { trackId: track.id, by } }, target: observers(track, by) }),
   trackResumed: ({ track, by }) => ({ event: { event: 'trackResumed', data: { trackId: track.id, by } }, target: observers(track, by) }),
+  trackInterrupted: null,
+  trackRestored: null,
   trackMetadataUpdated: ({ peerId, track: { id, metadata } }) => ({
     event: { event: 'trackMetadataUpdated', data: { trackId: id, metadata } },
     target: others(peerId),

@@ -27,6 +27,7 @@ export type RoomChange =
   | { kind: 'trackAdded'; track: Track }
   | { kind: 'trackRemoved'; track: Track; by: ChangedBy }
   | { kind: 'trackPaused' | 'trackResumed'; track: Track; by: ChangedBy }
+  | { kind: 'trackInterrupted' | 'trackRestored'; track: Track }
   | { kind: 'trackMetadataUpdated'; peerId: string; track: Track }
   /** A peer changed which other peers may receive its tracks. */
   | { kind: 'receiversChanged'; peerId: string }

@@ -23,6 +23,8 @@ const serverEvents: Projection<RoomEventDetail> = {
   trackRemoved: ({ track }) => ({ type: 'TrackRemoved', ...track.origin, track: track.view() }),
   trackPaused: null,
   trackResumed: null,
+  trackInterrupted: null,
+  trackRestored: null,
   trackMetadataUpdated: ({ peerId, track }) => ({ type: 'TrackMetadataUpdated', peerId, track: track.view(), metadata: track.metadata }),
   receiversChanged: null,
   dataTrackAdded: null,

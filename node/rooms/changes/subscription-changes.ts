@@ -2,8 +2,12 @@
 import type { Target } from '../../../api/socket/peer-events.ts';
 import { publishingPeerOf, type RoomChange } from './room-change.ts';
 
-type Subscriptions = { update(): void; drop(trackId: string): void; dropData(dataTrackId: string): void };
-type Session = { subscriptions: Subscriptions; receiversChanged(publisherId: string): void };
+type Subscriptions = { update(): void; restored(trackId: string): void; drop(trackId: string): void; dropData(dataTrackId: string): void };
+type Session = {
+  subscriptions: Subscriptions;
+  connection: { trackRestored?: (() => void) | undefined };
+  receiversChanged(publisherId: string): void;
+};
 export type ReceivingPeers = { selectedBy(target: Target): Iterable<{ session: Session }> };
 export type ReceivingComponents = { updateReceived(): void };
 
@@ -16,6 +20,16 @@ export function updateSubscriptions(change: RoomChange, peers: ReceivingPeers, c
     case 'trackRemoved':
       components.updateReceived();
       for (const subscriptions of othersThan(publishingPeerOf(change.track), peers)) subscriptions.drop(change.track.id);
+      break;
+    case 'trackInterrupted':
+      components.updateReceived();
+      break;
+    case 'trackRestored':
+      components.updateReceived();
+      for (const session of sessionsWithout(publishingPeerOf(change.track), peers)) {
+        session.subscriptions.restored(change.track.id);
+        session.connection.trackRestored?.();
+      }
       break;
     case 'receiversChanged':
       for (const { session } of peers.selectedBy({ except: change.peerId })) session.receiversChanged(change.peerId);
@@ -31,5 +45,9 @@ export function updateSubscriptions(change: RoomChange, peers: ReceivingPeers, c
 }
 
 function* othersThan(peerId: string | undefined, peers: ReceivingPeers): Iterable<Subscriptions> {
-  for (const { session } of peers.selectedBy(peerId === undefined ? {} : { except: peerId })) yield session.subscriptions;
+  for (const { subscriptions } of sessionsWithout(peerId, peers)) yield subscriptions;
+}
+
+function* sessionsWithout(peerId: string | undefined, peers: ReceivingPeers): Iterable<Session> {
+  for (const { session } of peers.selectedBy(peerId === undefined ? {} : { except: peerId })) yield session;
 }

@@ -126,7 +126,13 @@ export class Peer {
     this.#endConnection('disconnected')('takenOver');
     this.timeout.stop();
     if (this.admission.enter(connection, span)) {
-      this.#join(connection, span);
+      try {
+        this.#join(connection, span);
+      } catch (error) {
+        // The media of the room is interrupted.
+        this.timeout.restart();
+        throw error;
+      }
       return;
     }
     this.#log.info('peer waiting for admission');
@@ -144,6 +150,7 @@ export class Peer {
         moderation: this.moderation,
         dataBudget: this.#dataBudget,
         failed: (reason) => this.crash(reason),
+        mediaLost: () => this.#mediaLost(),
         firstFrame: span && traceFirstFrames(span),
       },
       this.#room,
@@ -184,6 +191,12 @@ export class Peer {
   /** The disconnect timeout of the room changed. */
   timeoutChanged(): void {
     (this.#session?.connection ?? this.admission.waiting)?.pongTimeoutChanged();
+    this.timeout.restart();
+  }
+
+  /** The client has to join again. */
+  #mediaLost(): void {
+    this.#endConnection('disconnected')('mediaLost');
     this.timeout.restart();
   }
 

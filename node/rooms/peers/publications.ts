@@ -4,6 +4,7 @@ import type { Metadata } from '../../../api/json.ts';
 import type { Permissions } from '../../../api/peer.ts';
 import type { Kind } from '../../../api/track.ts';
 import type { Log } from '../../common/log.ts';
+import { Timer } from '../../common/timer.ts';
 import type { ChangedBy, RoomChange } from '../changes/room-change.ts';
 import { newId } from '../ids.ts';
 import type { PeerMedia, WireObject } from '../interfaces.ts';
@@ -42,8 +43,13 @@ export type PublicationsOptions = {
   maxTracks: () => number;
 };
 
+/** Time to publish an interrupted track again, in milliseconds. Its client may be without a socket. */
+const interruptedTimeoutMs = 60_000;
+
 /** Lives as long as one session of a peer. */
 export class Publications {
+  /** True if the client publishes its tracks again when the media of the peer is lost. */
+  migrates = false;
   readonly #options: PublicationsOptions;
   readonly #tracks = new Map<string, Track>();
   readonly #dataTracks = new Map<string, DataTrack>();
@@ -51,6 +57,8 @@ export class Publications {
   #receivers: Receivers = 'all';
   /** Requests in flight count too, so that concurrent requests cannot exceed the limit. */
   #pending = 0;
+  /** Removes tracks that were not published again after a loss of the media. */
+  #interruption: Timer | undefined;
   #closed = false;
 
   constructor(options: PublicationsOptions) {
@@ -73,6 +81,8 @@ export class Publications {
     const { peerId, media, moderation } = this.#options;
     const { transportId, kind, rtpParameters, paused, encrypted = false } = request;
     const named = { key: request.key ?? null, kind, metadata: request.metadata ?? null };
+    const interrupted = this.#interruptedWith(named);
+    if (interrupted) return this.#restore(interrupted, request);
     this.#mayPublish(named);
     const encodings = rtpParameters.encodings;
     if (!this.#options.enableSimulcast && Array.isArray(encodings) && encodings.length > 1) {
@@ -100,6 +110,48 @@ export class Publications {
     return { trackId, muted };
   }
 
+  /** The media of the peer was lost. A track stays if its client publishes it again, with the same key. */
+  mediaLost(): void {
+    for (const id of [...this.#dataTracks.keys()]) this.removeData(id);
+    for (const track of [...this.#tracks.values()]) {
+      if (track.key === null) this.removeTrack(track.id, 'publisher');
+      else {
+        track.interrupt();
+        this.#options.announce({ kind: 'trackInterrupted', track });
+      }
+    }
+    this.#interruption?.stop();
+    this.#interruption = new Timer(interruptedTimeoutMs, () => {
+      for (const { id, interrupted } of [...this.#tracks.values()]) if (interrupted) this.removeTrack(id, 'publisher');
+    });
+  }
+
+  #interruptedWith({ key, kind }: Pick<Track, 'key' | 'kind'>): Track | undefined {
+    if (key === null) return undefined;
+    return [...this.#tracks.values()].find((track) => track.interrupted && track.key === key && track.kind === kind);
+  }
+
+  /** The track keeps its id, its mute and its receivers. */
+  async #restore(track: Track, request: PublishRequest): Promise<{ trackId: string; muted: boolean }> {
+    const { media, announce, permissions } = this.#options;
+    const { id: trackId, kind } = track;
+    const { transportId, rtpParameters, paused, metadata = null } = request;
+    requirePermission({ kind, metadata }, permissions());
+    const silent = paused || track.muted;
+    await media.publish({ transportId, trackId, kind, rtpParameters, paused: silent });
+    // It was removed meanwhile.
+    if (this.#tracks.get(trackId) !== track) {
+      media.unpublish(trackId);
+      throw new ServiceError('track_not_found', `Track ${trackId} does not exist`);
+    }
+    track.restore();
+    announce({ kind: 'trackRestored', track });
+    await this.setPaused(trackId, paused);
+    if (track.silent !== silent) await media.setPaused(trackId, track.silent);
+    this.setMetadata(trackId, metadata);
+    return { trackId, muted: track.muted };
+  }
+
   /** The publisher is notified only if the server removes the track. */
   removeTrack(trackId: string, by: ChangedBy = 'server'): void {
     const track = this.#require(trackId);
@@ -116,7 +168,7 @@ export class Publications {
     const track = this.#require(trackId);
     if (track.paused === paused) return;
     track.paused = paused;
-    await this.#options.media.setPaused(trackId, track.silent);
+    await this.#setMediaPaused(track);
     this.#options.announce({ kind: paused ? 'trackPaused' : 'trackResumed', track, by: 'publisher' });
   }
 
@@ -125,8 +177,12 @@ export class Publications {
     const track = this.#require(trackId);
     if (track.muted === muted) return;
     track.muted = muted;
-    await this.#options.media.setPaused(trackId, track.silent);
+    await this.#setMediaPaused(track);
     this.#options.announce({ kind: muted ? 'trackPaused' : 'trackResumed', track, by: 'server' });
+  }
+
+  async #setMediaPaused({ id, silent, interrupted }: Track): Promise<void> {
+    if (!interrupted) await this.#options.media.setPaused(id, silent);
   }
 
   /** Effective at once for tracks and peers that exist, and for later ones; components receive all tracks. */
@@ -187,15 +243,17 @@ export class Publications {
     if (!permissions.data) for (const id of [...this.#dataTracks.keys()]) this.removeData(id);
   }
 
-  /** Ends all publications; the session continues (a new send transport replaces the old one). */
+  /** A new send transport replaces the old one: ends its publications. Interrupted ones are expected over the new one. */
   clear(): void {
-    for (const id of [...this.#tracks.keys()]) this.removeTrack(id, 'publisher');
+    for (const { id, interrupted } of [...this.#tracks.values()]) if (!interrupted) this.removeTrack(id, 'publisher');
     for (const id of [...this.#dataTracks.keys()]) this.removeData(id);
   }
 
   close(): void {
     this.#closed = true;
+    this.#interruption?.stop();
     this.clear();
+    for (const id of [...this.#tracks.keys()]) this.removeTrack(id, 'publisher');
   }
 
   #require(trackId: string): Track {

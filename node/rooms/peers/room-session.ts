@@ -26,6 +26,8 @@ export type RoomSessionOptions = {
   dataBudget: DataBudget;
   /** The media failed permanently. */
   failed: (reason: string) => void;
+  /** The media was lost, and the client cannot create it again in this session. */
+  mediaLost: () => void;
   firstFrame: PeerMediaListener['firstFrame'];
 };
 export type DataRequest = { label: string; payload: Metadata; to?: readonly string[] | undefined };
@@ -59,6 +61,7 @@ export class RoomSession {
       layersChanged: (trackId, layers) => connection.send({ event: 'layersChanged', data: { trackId, layers } }),
       ...(connection.layerNeeded && { layerNeeded: (trackId, layer) => connection.layerNeeded?.(trackId, layer) }),
       failed: options.failed,
+      lost: () => this.#mediaLost(),
       ...(connection.transportChanged && { transportChanged: (state) => connection.transportChanged?.(state) }),
       firstFrame: options.firstFrame,
     });
@@ -82,6 +85,17 @@ export class RoomSession {
       audioOnly: room.audioOnly,
       maxTracks: room.maxTracks,
     });
+  }
+
+  /** Its tracks are interrupted until the client has published them again; its subscriptions follow its new receive transport. */
+  #mediaLost(): void {
+    if (!this.publications.migrates) {
+      this.#options.mediaLost();
+      return;
+    }
+    this.publications.mediaLost();
+    this.subscriptions.mediaLost();
+    this.send({ event: 'migrate', data: { reason: 'lost' } });
   }
 
   /** Number of tracks that the peer publishes and receives. */

@@ -30,6 +30,8 @@ export class Subscriptions {
   readonly #dataTracks = new Map<string, Promise<void>>();
   /** Tracks that the peer unsubscribed from; auto mode skips them. */
   readonly #declined = new Set<string>();
+  /** Tracks whose media was lost: they are subscribed again, also in manual mode. */
+  readonly #interrupted = new Set<string>();
   /** Tracks announced or about to be, whose receiver is not ready yet. */
   readonly #unready = new Map<string, Track>();
   /** Number of pending requests to the media worker. */
@@ -65,6 +67,21 @@ export class Subscriptions {
     this.#forgetAll();
   }
 
+  /** The media of the peer was lost. What it received is subscribed again with the next receive transport. */
+  mediaLost(): void {
+    for (const trackId of this.#tracks.keys()) this.#interrupted.add(trackId);
+    this.#forgetAll();
+  }
+
+  /** A track has other media than before: the peer subscribes again. */
+  restored(trackId: string): void {
+    if (this.#tracks.has(trackId)) {
+      this.drop(trackId);
+      this.#interrupted.add(trackId);
+    }
+    this.update();
+  }
+
   setMode(mode: 'auto' | 'manual'): void {
     this.#mode = mode;
     this.update();
@@ -79,10 +96,13 @@ export class Subscriptions {
       for (const trackId of [...this.#tracks.keys()]) this.drop(trackId);
       return;
     }
-    if (this.#mode !== 'auto' || !this.#ready) return;
+    const auto = this.#mode === 'auto';
+    if (!this.#ready || (!auto && this.#interrupted.size === 0)) return;
     const { tracks, dataTracks } = this.#options.published();
-    for (const track of tracks) if (!this.#declined.has(track.id)) this.#inBackground(this.#subscribe(track));
-    if (dataAllowed() && media.data.canReceive) for (const dataTrack of dataTracks) this.#inBackground(this.#subscribeData(dataTrack));
+    for (const track of tracks)
+      if (auto ? !this.#declined.has(track.id) : this.#interrupted.has(track.id)) this.#inBackground(this.#subscribe(track));
+    if (auto && dataAllowed() && media.data.canReceive)
+      for (const dataTrack of dataTracks) this.#inBackground(this.#subscribeData(dataTrack));
   }
 
   /** Ends subscriptions that publishers no longer permit, and begins those that they permit now. */
@@ -104,7 +124,7 @@ export class Subscriptions {
   }
 
   unsubscribe(trackId: string): void {
-    this.#require(trackId);
+    if (!this.#interrupted.delete(trackId)) this.#require(trackId);
     this.#declined.add(trackId);
     this.#forget(trackId);
     this.#options.media.unsubscribe(trackId);
@@ -119,6 +139,7 @@ export class Subscriptions {
   /** Ends the subscription of a track that ended or is no longer permitted, and notifies the peer. */
   drop(trackId: string): void {
     this.#declined.delete(trackId);
+    this.#interrupted.delete(trackId);
     if (!this.#forget(trackId)) return;
     this.#options.media.unsubscribe(trackId);
     this.#options.send({ event: 'trackUnsubscribed', data: { trackId } });
@@ -169,8 +190,9 @@ export class Subscriptions {
       this.#pending += 1;
       try {
         const { media, send } = this.#options;
-        const subscription = await media.subscribe(track.id, this.#rtpCapabilities ?? {});
+        const subscription = await media.subscribe(track.id, this.#rtpCapabilities ?? {}, track.generation);
         if (!this.#tracks.has(track.id)) return;
+        this.#interrupted.delete(track.id);
         const named = { ...track.origin, trackId: track.id };
         if (subscription) this.#gather(track, { ...named, ...subscription });
         else send({ event: 'trackNotSupported', data: { ...named, encoding: track.encoding } });

@@ -2,9 +2,9 @@
 import { ServiceError } from '../../../api/errors.ts';
 import type { Kind } from '../../../api/track.ts';
 import type {
+  ComponentMediaListener,
   DataSubscription,
   Direction,
-  EgressTrack,
   FixedStream,
   FixedStreamOptions,
   Layers,
@@ -16,10 +16,9 @@ import type {
   PublishTrackOptions,
   RoomMedia,
   RoomMediaOptions,
-  RtpEgress,
-  RtpIngress,
   Subscription,
 } from '../../../node/rooms/interfaces.ts';
+import { FakeRoomInput, FakeRoomOutput, fakeStats, fakeTrack } from './fake-component-media.ts';
 import { FakeTransports } from './fake-transports.ts';
 
 export class FakeMedia implements MediaEngine {
@@ -46,6 +45,7 @@ export class FakeMedia implements MediaEngine {
 
 class FakeRoomMedia implements RoomMedia {
   readonly peers = new Set<FakePeerMedia>();
+  readonly losses = new Map<string, () => void>();
   readonly inputs = new Set<FakeRoomInput>();
   readonly outputs = new Set<FakeRoomOutput>();
   readonly fixedStreams: { peerId: string; stream: FixedStream; options: FixedStreamOptions }[] = [];
@@ -64,22 +64,27 @@ class FakeRoomMedia implements RoomMedia {
     return { codecs: [{ mimeType: 'audio/opus' }], headerExtensions: [] };
   }
 
-  openPeer(peerId: string, _listener: PeerMediaListener): FakePeerMedia {
-    const peer: FakePeerMedia = new FakePeerMedia(peerId, this, () => this.peers.delete(peer));
+  openPeer(peerId: string, listener: PeerMediaListener): FakePeerMedia {
+    const peer: FakePeerMedia = new FakePeerMedia(peerId, this, { listener, done: () => this.peers.delete(peer) });
     this.peers.add(peer);
     return peer;
   }
 
-  openInput(): FakeRoomInput {
-    const input: FakeRoomInput = new FakeRoomInput(this, () => this.inputs.delete(input));
+  openInput(listener?: ComponentMediaListener): FakeRoomInput {
+    const input: FakeRoomInput = new FakeRoomInput(this, () => this.inputs.delete(input), listener);
     this.inputs.add(input);
     return input;
   }
 
-  openOutput(): FakeRoomOutput {
-    const output: FakeRoomOutput = new FakeRoomOutput(this, () => this.outputs.delete(output));
+  openOutput(listener?: ComponentMediaListener): FakeRoomOutput {
+    const output: FakeRoomOutput = new FakeRoomOutput(this, () => this.outputs.delete(output), listener);
     this.outputs.add(output);
     return output;
+  }
+
+  /** Transports and tracks of these peers end, as with a media worker of a room that has others. */
+  lose(...peerIds: string[]): void {
+    for (const peerId of peerIds) this.losses.get(peerId)?.();
   }
 
   crash(reason: string): void {
@@ -94,122 +99,6 @@ class FakeRoomMedia implements RoomMedia {
   }
 }
 
-/** Tracks published through it carry no media. */
-class FakeRoomInput implements RtpIngress {
-  readonly #room: FakeRoomMedia;
-  readonly #published = new Set<string>();
-  readonly #done: () => void;
-  #connected = false;
-  #closed = false;
-
-  constructor(room: FakeRoomMedia, done: () => void) {
-    this.#room = room;
-    this.#done = done;
-  }
-
-  async connect() {
-    this.#alive();
-    if (this.#connected) throw new ServiceError('conflict', 'This ingress is already connected');
-    this.#connected = true;
-    return { ip: '127.0.0.1', port: 9 };
-  }
-
-  async publish({ trackId, kind }: Parameters<RtpIngress['publish']>[0]) {
-    this.#alive();
-    if (!this.#connected) throw new ServiceError('conflict', 'This ingress is not connected');
-    this.#published.add(trackId);
-    this.#room.producers.set(trackId, { kind, paused: false });
-    return { encoding: kind === 'audio' ? 'opus' : 'h264', simulcast: false };
-  }
-
-  unpublish(trackId: string) {
-    this.#published.delete(trackId);
-    this.#room.producers.delete(trackId);
-    for (const peer of this.#room.peers) peer.subscribed.delete(trackId);
-  }
-
-  async setPaused(trackId: string, paused: boolean) {
-    const producer = this.#room.producers.get(trackId);
-    if (!producer) throw new ServiceError('track_not_found', `Track ${trackId} does not exist`);
-    producer.paused = paused;
-  }
-
-  async trackStats() {
-    this.#alive();
-    return [...this.#published].map((trackId) => fakeStats(this.#room, trackId));
-  }
-
-  close() {
-    if (this.#closed) return;
-    this.#closed = true;
-    for (const trackId of [...this.#published]) this.unpublish(trackId);
-    this.#done();
-  }
-
-  #alive(): void {
-    if (this.#closed) throw new ServiceError('unavailable', 'The media of this room has ended');
-  }
-}
-
-/** Subscribed tracks send no media over it. */
-class FakeRoomOutput implements RtpEgress {
-  readonly subscribed = new Map<string, { paused: boolean }>();
-  readonly #room: FakeRoomMedia;
-  readonly #done: () => void;
-  #connected = false;
-  #closed = false;
-
-  constructor(room: FakeRoomMedia, done: () => void) {
-    this.#room = room;
-    this.#done = done;
-  }
-
-  async connect() {
-    this.#alive();
-    if (this.#connected) throw new ServiceError('conflict', 'This egress is already connected');
-    this.#connected = true;
-    return { ip: '127.0.0.1', port: 9 };
-  }
-
-  async subscribe(trackId: string): Promise<EgressTrack> {
-    this.#alive();
-    if (!this.#connected) throw new ServiceError('conflict', 'This egress is not connected');
-    const producer = this.#room.producers.get(trackId);
-    if (!producer) throw new ServiceError('track_not_found', `Track ${trackId} does not exist`);
-    this.subscribed.set(trackId, { paused: true });
-    const audio = producer.kind === 'audio';
-    return {
-      kind: producer.kind,
-      ssrc: this.subscribed.size,
-      payloadType: 100,
-      clockRate: audio ? 48_000 : 90_000,
-      channels: audio ? 2 : 1,
-    };
-  }
-
-  async resume(trackId: string) {
-    this.#alive();
-    const subscription = this.subscribed.get(trackId);
-    if (!subscription) throw new ServiceError('track_not_found', `Track ${trackId} does not exist`);
-    subscription.paused = false;
-  }
-
-  unsubscribe(trackId: string) {
-    this.subscribed.delete(trackId);
-  }
-
-  close() {
-    if (this.#closed) return;
-    this.#closed = true;
-    this.subscribed.clear();
-    this.#done();
-  }
-
-  #alive(): void {
-    if (this.#closed) throw new ServiceError('unavailable', 'The media of this room has ended');
-  }
-}
-
 class FakePeerMedia implements PeerMedia {
   readonly peerId: string;
   readonly subscribed = new Map<string, { paused: boolean; layers?: Layers; priority?: number }>();
@@ -221,10 +110,11 @@ class FakePeerMedia implements PeerMedia {
   /** Number of measurements. */
   measured = 0;
 
-  constructor(peerId: string, room: FakeRoomMedia, done: () => void) {
+  constructor(peerId: string, room: FakeRoomMedia, { listener, done }: { listener: PeerMediaListener; done: () => void }) {
     this.peerId = peerId;
     this.#room = room;
     this.#done = done;
+    room.losses.set(peerId, () => this.#lose(listener));
     this.#transports = new FakeTransports(peerId);
     this.data = new FakePeerData(room, this.#transports);
   }
@@ -328,6 +218,14 @@ class FakePeerMedia implements PeerMedia {
     return { published: {}, subscribed: {}, transports: { send: null, recv: null } };
   }
 
+  #lose(listener: PeerMediaListener) {
+    for (const trackId of [...this.#published]) this.unpublish(trackId);
+    this.data.close();
+    this.#transports.lose();
+    this.subscribed.clear();
+    listener.lost?.();
+  }
+
   close() {
     if (this.#transports.closed) return;
     for (const trackId of [...this.#published]) this.unpublish(trackId);
@@ -389,12 +287,4 @@ class FakePeerData implements PeerDataMedia {
   close() {
     for (const dataTrackId of [...this.#published]) this.unpublish(dataTrackId);
   }
-}
-
-function fakeTrack(room: FakeRoomMedia, trackId: string) {
-  return { trackId, kind: room.producers.get(trackId)?.kind ?? 'audio', bitrate: 0, loss: null, roundTrip: null, jitter: null };
-}
-
-function fakeStats(room: FakeRoomMedia, trackId: string) {
-  return { ...fakeTrack(room, trackId), encodings: [] };
 }

@@ -39,6 +39,11 @@ export class FakeTransports {
     if (this.closed) throw new ServiceError('unavailable', 'Media of this peer has ended');
   }
 
+  /** They were lost; new ones can be created. */
+  lose(): void {
+    this.#directions.clear();
+  }
+
   close(): void {
     this.closed = true;
     this.#directions.clear();

@@ -1,55 +1,13 @@
 // Tracks of a room client, against a scripted server with the fake WebRTC handler of mediasoup-client.
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { FakeMediaStreamTrack } from 'fake-mediastreamtrack';
-import { FakeHandler, testFakeParameters, type types } from 'mediasoup-client';
-import type { EventData, RequestFrame, RtpCapabilities, RtpParameters } from '../../../packages/client/src/generated/protocol.ts';
-import { RequestError, type RoomClientOptions } from '../../../packages/client/src/index.ts';
+import { FakeHandler, testFakeParameters } from 'mediasoup-client';
+import type { EventData, RtpParameters } from '../../../packages/client/src/generated/protocol.ts';
+import { RequestError } from '../../../packages/client/src/index.ts';
 import { eventually } from '../../kit/eventually.ts';
 import type { FakeSocket } from './fake-server.ts';
-import { joinedRoom } from './room-kit.ts';
-
-/** Answers all media requests like a server and records publications. */
-function mediaServer(published: RequestFrame['data'][]) {
-  let count = 0;
-  return (socket: FakeSocket) => {
-    const number = () => {
-      count += 1;
-      return String(count);
-    };
-    socket
-      .automatically('createTransport', () => ({ ...testFakeParameters.generateTransportRemoteParameters(), id: `transport-${number()}` }))
-      .automatically('publish', ({ data }) => {
-        published.push(data);
-        return { trackId: `track-${number()}` };
-      });
-    for (const method of [
-      'connectTransport',
-      'join',
-      'pauseTrack',
-      'resumeTrack',
-      'unpublish',
-      'setTrackMetadata',
-      'tracksReady',
-    ] as const) {
-      socket.automatically(method);
-    }
-  };
-}
-
-const rtpCapabilities = testFakeParameters.generateRouterRtpCapabilities() as RtpCapabilities;
-const withMedia = (): Partial<RoomClientOptions> => {
-  const parameters = {
-    generateNativeRtpCapabilities: testFakeParameters.generateNativeRtpCapabilities,
-    generateLocalDtlsParameters: testFakeParameters.generateLocalDtlsParameters,
-  };
-  return { handlerFactory: FakeHandler.createFactory(parameters) as types.HandlerFactory };
-};
-
-async function joinedWithMedia(t: TestContext, options: Partial<RoomClientOptions> = {}) {
-  const published: RequestFrame['data'][] = [];
-  return { published, ...(await joinedRoom(t, { ...withMedia(), ...options }, { rtpCapabilities }, mediaServer(published))) };
-}
+import { joinedWithMedia, rtpCapabilities } from './media-kit.ts';
 
 test('all published tracks are republished unchanged in a new session', async (t) => {
   const { server, socket, published, room, until } = await joinedWithMedia(t);

@@ -74,3 +74,16 @@ test('a speaker who leaves is not active any more', (t) => {
   speakers.hears(there, [level('b', -20)]);
   assert.deepEqual(active, ['a', null, 'b']);
 });
+
+test('a lost leg has no speaker and no levels any more', (t) => {
+  const { speakers, active, levels } = listen(t);
+  speakers.dominates(here, 'a');
+  speakers.hears(here, [level('a', -10)]);
+  speakers.dominates(there, 'b');
+  speakers.hears(there, [level('b', -20)]);
+  speakers.left(here, 'a');
+  speakers.lost(here);
+  speakers.hears(there, [level('b', -20)]);
+  assert.deepEqual(levels.at(-1), [level('b', -20)]);
+  assert.equal(active.at(-1), 'b');
+});

@@ -56,6 +56,8 @@ const rows: { [Kind in ChangeKind]: [change: RoomChange & { kind: Kind }, ...Row
   trackRemoved: [{ kind: 'trackRemoved', track, by: 'publisher' }, 'trackRemoved', { except: 'p' }],
   trackPaused: [{ kind: 'trackPaused', track, by: 'server' }, 'trackPaused', {}],
   trackResumed: [{ kind: 'trackResumed', track, by: 'publisher' }, 'trackResumed', { except: 'p' }],
+  trackInterrupted: [{ kind: 'trackInterrupted', track }],
+  trackRestored: [{ kind: 'trackRestored', track }],
   trackMetadataUpdated: [{ kind: 'trackMetadataUpdated', peerId: 'p', track }, 'trackMetadataUpdated', { except: 'p' }],
   receiversChanged: [{ kind: 'receiversChanged', peerId: 'p' }],
   dataTrackAdded: [{ kind: 'dataTrackAdded', dataTrack }],
@@ -113,22 +115,28 @@ test('publications change the subscriptions of all but their publisher; other ch
     const calls: string[] = [];
     const subscriptions = {
       update: () => calls.push('update'),
+      restored: (trackId: string) => calls.push(`restored ${trackId}`),
       drop: (trackId: string) => calls.push(`drop ${trackId}`),
       dropData: (dataTrackId: string) => calls.push(`dropData ${dataTrackId}`),
     };
     const selectedBy = ({ except }: Target) => {
       calls.push(`except ${except}`);
-      return [{ session: { subscriptions, receiversChanged: (peerId: string) => calls.push(`receivers of ${peerId}`) } }];
+      const connection = { trackRestored: () => void calls.push('connection') };
+      return [{ session: { subscriptions, connection, receiversChanged: (peerId: string) => calls.push(`receivers of ${peerId}`) } }];
     };
     updateSubscriptions(change, { selectedBy }, { updateReceived: () => calls.push('components') });
     return calls;
   };
   assert.deepEqual(applied({ kind: 'trackAdded', track }), ['components', 'except p', 'update']);
   assert.deepEqual(applied({ kind: 'trackRemoved', track: ofComponent, by: 'server' }), ['components', 'except undefined', 'drop t']);
+  assert.deepEqual(applied({ kind: 'trackInterrupted', track }), ['components']);
+  assert.deepEqual(applied({ kind: 'trackRestored', track }), ['components', 'except p', 'restored t', 'connection']);
   assert.deepEqual(applied({ kind: 'receiversChanged', peerId: 'p' }), ['except p', 'receivers of p']);
   assert.deepEqual(applied({ kind: 'dataTrackAdded', dataTrack }), ['except p', 'update']);
   assert.deepEqual(applied({ kind: 'dataTrackRemoved', dataTrack }), ['except p', 'dropData d']);
-  const other = Object.values(rows).filter(([{ kind }]) => !/^(?:(?:track|dataTrack)(?:Added|Removed)|receiversChanged)$/.test(kind));
+  const other = Object.values(rows).filter(
+    ([{ kind }]) => !/^(?:(?:track|dataTrack)(?:Added|Removed)|track(?:Interrupted|Restored)|receiversChanged)$/.test(kind),
+  );
   assert.deepEqual(
     other.flatMap(([change]) => applied(change)),
     [],

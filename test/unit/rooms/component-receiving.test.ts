@@ -159,3 +159,43 @@ test('egresses close with the component that opened them', async () => {
   assert.equal(media.room('r').outputs.size, 0);
   assert.throws(() => runner.host.openOutput(), { code: 'component_not_found' });
 });
+
+test('a component receives interrupted tracks again when they continue, and all tracks when its own media was lost', async () => {
+  const { alice, bob, first, received, runner, media, rooms } = await setup();
+  const second = await publish(bob, 'audio');
+  const { component: file } = await rooms.addComponent('r', { type: 'file', options: { filePath: 'a.ogg' } });
+  const played = file.tracks[0]?.id;
+  alice.peer.session.publications.migrates = true;
+  const { trackId: keyed } = await alice.peer.session.publications.publish({
+    ...{ transportId: alice.send, kind: 'audio', rtpParameters: {}, key: 'k', paused: false },
+  });
+  assert.deepEqual(received(), [played, first, keyed, second]);
+  media.room('r').lose('alice');
+  assert.deepEqual(received(), [played, second], 'the track without a key has ended');
+  const { id: transportId } = await alice.peer.session.createTransport('send', { sctp: false });
+  await alice.peer.session.publications.publish({
+    ...{ transportId: String(transportId), kind: 'audio', rtpParameters: {}, key: 'k', paused: false },
+  });
+  assert.deepEqual(received(), [played, keyed, second]);
+  const input = [...media.room('r').inputs].at(-1);
+  input?.listener?.interrupted();
+  assert.deepEqual(received(), [keyed, second]);
+  input?.listener?.restored();
+  assert.deepEqual(received(), [played, keyed, second]);
+  runner.host.openOutput();
+  const before = runner.received.length;
+  [...media.room('r').outputs].at(-1)?.listener?.interrupted();
+  assert.deepEqual(
+    runner.received.slice(before).map((tracks) => tracks.map(({ id }) => id)),
+    [[], [played, keyed, second]],
+  );
+});
+
+test('a component crashes if its media cannot be restored', async () => {
+  const { events, media, runner } = await setup();
+  runner.host.openOutput();
+  [...media.room('r').outputs].at(-1)?.listener?.failed(new Error('no port'));
+  await flushEvents();
+  const { type, reason } = events.at(-1) ?? {};
+  assert.deepEqual([type, reason, runner.closed], ['ComponentCrashed', 'The media of the component was lost', true]);
+});

@@ -60,6 +60,7 @@ test('every method has its effect and a response that matches its schema', async
   await ask('setAudioLevels', { enabled: true });
   server.media.room('room').options.onAudioLevels([{ peerId: 'publisher', level: -30 }]);
   assert.deepEqual((await socket.waitFor('audioLevels')).levels, [{ peerId: 'publisher', level: -30 }]);
+  await ask('setMigration', { enabled: true });
   await ask('sendRpc', { rpcId: '1', to: 'publisher', method: 'dance', payload: null, timeout: 5 });
   const { rpcId } = await publisher.waitFor('rpcRequested');
   assert.equal((await publisher.request('respondRpc', { rpcId, payload: 'done' })).ok, true);

@@ -28,6 +28,10 @@ export const goingAwayReason = 'Node going away: resume at another node';
 export const roomMovedCode = 1001;
 export const roomMovedReason = 'Node going away: join again at another node';
 
+/** The media worker of the peer died, its room continues, and its client did not request `setMigration`. */
+export const mediaLostCode = 1001;
+export const mediaLostReason = 'Media lost: join again';
+
 /** A frame that is binary, no JSON, or no request with id and method. */
 export const malformedCode = 4400;
 export const malformedReason = 'Malformed message';

@@ -123,6 +123,10 @@ export type Requests = {
   setAudioLevels: {
     enabled: boolean;
   };
+  /** Receive `migrate` if the media of this peer is lost with a media worker, instead of close code 1001. Nodes before 0.8 do not support it. */
+  setMigration: {
+    enabled: boolean;
+  };
   /** Request something of another peer (by permission `data`). The response of the server means that the request was sent; `rpcResponded` or `rpcFailed` with the same rpcId follows. Nodes before 0.8 do not support it. */
   sendRpc: {
     /** Name that the application of the peer handles. */
@@ -213,6 +217,7 @@ export type Responses = {
   unpublishData: Record<string, never>;
   sendData: Record<string, never>;
   setAudioLevels: Record<string, never>;
+  setMigration: Record<string, never>;
   sendRpc: Record<string, never>;
   respondRpc: Record<string, never>;
   ping: Record<string, never>;
@@ -472,6 +477,13 @@ export type ServerEvent =
       event: 'tokenUpdated';
       data: {
         token: string;
+      };
+    }
+  | {
+      event: 'migrate';
+      data: {
+        /** The transports of this peer were lost. It creates new ones in the same session, and publishes its tracks again with their keys: they keep their ids for all peers. Tracks without a key were removed. What it received follows as trackSubscribed. */
+        reason: 'lost';
       };
     }
   | {

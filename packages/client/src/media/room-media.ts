@@ -38,6 +38,9 @@ export class RoomMedia {
   readonly supported: boolean;
   #early: PrefetchedTransports | undefined;
   #session: MediaSession | undefined;
+  /** The welcome of the session, once its transports are being opened. */
+  #joinResponse: JoinResponse | undefined;
+  #migration: Promise<void> | undefined;
   #path: MediaPath = 'idle';
 
   constructor(options: RoomMediaOptions) {
@@ -70,35 +73,24 @@ export class RoomMedia {
     this.#early = undefined;
     const requests: Promise<unknown>[] = [];
     if (mode === 'manual') requests.push(this.#request('setSubscription', { mode }));
-    const { logger = {} } = this.#options.settings;
     if (!early) {
       if (metadata !== undefined) requests.push(this.#request('setPeerMetadata', { metadata }));
       await Promise.all(requests);
       return;
     }
-    const session = new MediaSession({
-      request: this.#request,
-      devices: this.#deviceCache,
-      settings: this.#options.settings,
-      timing: this.#options.timing,
-      logger,
-      subscribed: this.#options.subscribed,
-      unsubscribed: this.#options.unsubscribed,
-      pathChanged: () => this.#seePath(),
-      dataSubscribed: ({ peerId }, consumer) => this.#options.dataChannel(new RemoteDataChannel(peerId, consumer)),
-    });
-    this.#session = session;
+    const session = this.#createSession();
     // Failures are handled once, at the end.
     for (const request of requests) request.catch(() => {});
     const rtpCapabilities = await session.load(joinResponse);
     // The server processes requests in order: join need not wait for the transport responses.
     const joined = this.#request('join', { rtpCapabilities, ...(metadata !== undefined && { metadata }) });
     joined.catch(() => {});
-    await session.open(joinResponse, early);
-    this.localTracks.sessionStarted(session);
-    for (const channel of this.#channels) void channel.openOver(session);
+    // Nodes before 0.8 reject it.
+    this.#request('setMigration', { enabled: true }).catch(() => {});
+    this.#joinResponse = joinResponse;
+    await this.#open(session, joinResponse, early);
     await Promise.all([...requests, joined]);
-    if (session.closed) throw new SessionLostError();
+    if (this.#joinResponse !== joinResponse) throw new SessionLostError();
   }
 
   /** @returns true if the event concerned media and was handled */
@@ -115,6 +107,9 @@ export class RoomMedia {
         return true;
       case 'dataTrackUnsubscribed':
         this.#session?.unreceiveData(data.dataTrackId);
+        return true;
+      case 'migrate':
+        this.#run(this.#migrate(), 'could not migrate media');
         return true;
       case 'iceServersUpdated':
         this.#session?.updateIceServers(data.iceServers);
@@ -153,13 +148,9 @@ export class RoomMedia {
 
   /** The session was lost; publications are kept for the next one. */
   lost(): void {
-    const session = this.#session;
-    if (!session) return;
-    this.#session = undefined;
-    this.localTracks.sessionLost();
-    for (const channel of this.#channels) channel.unbind();
-    session.close();
-    this.#seePath();
+    this.#joinResponse = undefined;
+    this.#migration = undefined;
+    this.#closeSession();
   }
 
   close(why: Error): void {
@@ -167,6 +158,52 @@ export class RoomMedia {
     for (const channel of this.#channels) channel.end(why);
     this.#channels.clear();
     this.lost();
+  }
+
+  #createSession(): MediaSession {
+    const { settings, timing, subscribed, unsubscribed, dataChannel } = this.#options;
+    const session = new MediaSession({
+      ...{ request: this.#request, devices: this.#deviceCache, settings, timing, logger: settings.logger ?? {} },
+      ...{ subscribed, unsubscribed },
+      pathChanged: () => this.#seePath(),
+      dataSubscribed: ({ peerId }, consumer) => dataChannel(new RemoteDataChannel(peerId, consumer)),
+    });
+    this.#session = session;
+    return session;
+  }
+
+  /** Opens the transports, and publishes over them. If they are lost meanwhile, waits for the next ones. */
+  async #open(session: MediaSession, joinResponse: JoinResponse, early: PrefetchedTransports): Promise<void> {
+    try {
+      await session.load(joinResponse);
+      await session.open(joinResponse, early);
+    } catch (error) {
+      if (!session.closed || !this.#migration) throw error;
+      await this.#migration;
+      return;
+    }
+    this.localTracks.sessionStarted(session);
+    for (const channel of this.#channels) void channel.openOver(session);
+  }
+
+  /** The server lost the transports: opens new ones in the same session. Tracks keep their ids. */
+  async #migrate(): Promise<void> {
+    const joinResponse = this.#joinResponse;
+    if (!joinResponse) return;
+    this.#closeSession();
+    const session = this.#createSession();
+    this.#migration = this.#open(session, joinResponse, this.#requestTransports());
+    await this.#migration;
+  }
+
+  #closeSession(): void {
+    const session = this.#session;
+    if (!session) return;
+    this.#session = undefined;
+    this.localTracks.sessionLost();
+    for (const channel of this.#channels) channel.unbind();
+    session.close();
+    this.#seePath();
   }
 
   #requestTransports(): PrefetchedTransports {
