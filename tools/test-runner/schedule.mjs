@@ -1,6 +1,7 @@
 // Test scheduler: runs as many test files in parallel as the cores allow; files that failed run again at the end, alone.
 
 import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
  * @typedef {object} Job one test file
@@ -16,6 +17,8 @@ import { performance } from 'node:perf_hooks';
 
 /** Cores are fractions that are added and subtracted in different orders, so sums are inexact. */
 const rounding = 1e-9;
+/** Interval at which an overloaded machine is checked, in milliseconds. */
+const retryMs = 500;
 
 /**
  * @template {Job} J
@@ -41,10 +44,11 @@ export function nextJob(waiting, running, cores) {
  * @param {number} cores of the machine
  * @param {(job: J) => Promise<R>} work rejects only to end the whole run
  * @param {(job: J, error: unknown) => void} onUnready called if its programs could not be installed
+ * @param {() => boolean} [isOverloaded] true while more jobs would only wait for a core
  * @returns {Promise<Map<J, { result: R, span: Span }>>} results of all jobs that ran
  */
-export function runJobs(jobs, cores, work, onUnready) {
-  return new JobRun(jobs, cores, work, onUnready).finish();
+export function runJobs(jobs, cores, work, onUnready, isOverloaded = () => false) {
+  return new JobRun(jobs, cores, work, onUnready, isOverloaded).finish();
 }
 
 /**
@@ -69,18 +73,21 @@ class JobRun {
   #cores;
   #work;
   #onUnready;
+  #isOverloaded;
 
   /**
    * @param {readonly J[]} jobs
    * @param {number} cores
    * @param {(job: J) => Promise<R>} work
    * @param {(job: J, error: unknown) => void} onUnready
+   * @param {() => boolean} isOverloaded
    */
-  constructor(jobs, cores, work, onUnready) {
+  constructor(jobs, cores, work, onUnready, isOverloaded) {
     this.#jobs = jobs;
     this.#cores = cores;
     this.#work = work;
     this.#onUnready = onUnready;
+    this.#isOverloaded = isOverloaded;
     this.#waiting = jobs.filter(({ programs }) => programs === undefined);
   }
 
@@ -89,7 +96,8 @@ class JobRun {
     for (;;) {
       this.#startNext();
       if (this.#pending.size === 0) break;
-      await Promise.race(this.#pending);
+      const retry = this.#isHeld() ? [sleep(retryMs, undefined, { ref: false })] : [];
+      await Promise.race([...this.#pending, ...retry]);
     }
     if (this.#errors.length > 0) throw this.#errors[0];
     return this.#done;
@@ -97,13 +105,19 @@ class JobRun {
 
   /** Starts all jobs that fit; none after an error. */
   #startNext() {
-    while (this.#errors.length === 0) {
+    while (this.#errors.length === 0 && !this.#isHeld()) {
       const job = nextJob(this.#waiting, [...this.#running], this.#cores);
       if (job === undefined) return;
       this.#waiting = this.#waiting.filter((each) => each !== job);
       this.#running.add(job);
       this.#begin(this.#perform(job));
     }
+  }
+
+  /** True if the machine is slower than the one on which the jobs were measured, or has other work. Some jobs run in any case. */
+  #isHeld() {
+    const reserved = [...this.#running].reduce((all, job) => all + job.cores, 0);
+    return this.#waiting.length > 0 && reserved >= this.#cores / 2 && this.#isOverloaded();
   }
 
   /** @param {Promise<void>} work */

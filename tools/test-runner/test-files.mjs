@@ -5,6 +5,7 @@ import { relative } from 'node:path';
 import { root } from '../paths.mjs';
 import { seconds } from '../steps.mjs';
 import { sum } from './layers.mjs';
+import { LoadWatch } from './machine/load-watch.mjs';
 import { criticalPath, runJobs } from './schedule.mjs';
 import { runTestFile } from './test-file.mjs';
 
@@ -45,12 +46,14 @@ export async function runTestFiles(jobs, env, cores = availableParallelism()) {
   /** @type {Outcome['unready']} */
   const unready = [];
   const onlyOne = jobs.length === 1 && jobs[0]?.batch === undefined;
+  const load = new LoadWatch(cores);
   const done = await runJobs(
     jobs,
     cores,
     (job) => runAndShow(job, env, onlyOne),
     (job, error) => unready.push({ job, error }),
-  );
+    () => load.overloaded,
+  ).finally(() => load.stop());
   const results = new Map([...done].map(([job, { result }]) => [job, result]));
   const failed = [...results].filter(([, { failed }]) => failed > 0);
   /** @type {string[]} */

@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
-import { cgroups, cpuTimeOf, isUnified } from './cgroup-cpu.mjs';
+import { cgroups, cpuTimeOf, isUnified } from './machine/cgroup-cpu.mjs';
 
 const [tree = cgroups, ...others] = isUnified ? [cgroups] : ['cpuacct', 'cpu'].map(ownGroup);
 

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { LoadWatch } from '../../../tools/test-runner/machine/load-watch.mjs';
 import { criticalPath, nextJob, runJobs } from '../../../tools/test-runner/schedule.mjs';
 import { fieldsOf } from '../../kit/fields.ts';
 import { turns } from '../../kit/turns.ts';
@@ -90,6 +91,36 @@ test('an interrupted run starts no more jobs', async () => {
   );
   await assert.rejects(run, /interrupted/);
   assert.deepEqual(begun, ['a', 'b']);
+});
+
+test('an overloaded machine gets no further job while half of its cores are reserved', async () => {
+  let [running, most, overloaded] = [0, 0, false];
+  const jobs = Array.from({ length: 6 }, (_, index) => job(`${index}`, 0.5));
+  const work = async () => {
+    running += 1;
+    most = Math.max(most, running);
+    overloaded = running > 1;
+    await turns();
+    running -= 1;
+  };
+  const done = await runJobs(jobs, 2, work, never, () => overloaded);
+  assert.deepEqual([done.size, most], [6, 2]);
+});
+
+test('a machine is overloaded if more than two threads per core run or wait, on average', (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  let threads = 4;
+  const load = new LoadWatch(2, () => threads);
+  t.after(() => load.stop());
+  assert.equal(load.overloaded, false);
+  t.mock.timers.tick(5_000);
+  assert.equal(load.overloaded, false);
+  threads = 7;
+  t.mock.timers.tick(250);
+  assert.equal(load.overloaded, true);
+  threads = 0;
+  t.mock.timers.tick(5_000);
+  assert.equal(load.overloaded, false);
 });
 
 test('a run without jobs has no results', async () => {

@@ -1,7 +1,7 @@
 // cgroups (version 1 or 2) of the Kubernetes nodes of a cluster: created for kubelets, and deleted recursively, also those of killed runs.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { cpuTimeOf, isUnified, cgroups as top } from '../../../../tools/test-runner/cgroup-cpu.mjs';
+import { cpuTimeOf, isUnified, cgroups as top } from '../../../../tools/test-runner/machine/cgroup-cpu.mjs';
 import { eventually } from '../../eventually.ts';
 import { isAlive } from '../../processes/alive.ts';
 
