@@ -74,7 +74,8 @@ export class LiveKitSockets {
     const query = readConnection(request);
     const access = await this.#options.access.verify(query.token);
     return (socket) => {
-      void this.#enter({ access, query, request, socket });
+      // After its listener was set, which a proxy replaces.
+      queueMicrotask(() => void this.#enter({ access, query, request, socket }));
       return waiting(socket);
     };
   }

@@ -1,7 +1,7 @@
 // Two nodes with real distribution: every feature works at the node that does not own the room.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { DisconnectReason, LeaveRequest_Action } from '@livekit/protocol';
+import { DisconnectReason, LeaveRequest_Action, Ping } from '@livekit/protocol';
 import { accessKeysText, signAccessToken } from '../kit/access-tokens.ts';
 import { LiveKitSocket } from '../kit/livekit/livekit-socket.ts';
 import { obs } from '../kit/media/sdp-offers.ts';
@@ -167,6 +167,8 @@ test('a LiveKit client joins at the node that does not own the room, and resumes
   const { participant, room } = await ada.waitFor('join');
   assert.deepEqual([participant?.identity, room?.name], ['ada', 'r']);
   assert.match((await ada.waitFor('offer')).sdp, /^m=application /m);
+  ada.send({ case: 'pingReq', value: new Ping() });
+  await ada.waitFor('pongResp');
   assert.equal(owner.node.parts.rooms.findPeer('r', 'ada')?.connected, true);
   const closing = nonOwner.close();
   const { action, reason } = await ada.waitFor('leave');
