@@ -129,7 +129,7 @@ function assertMessages(reasons: readonly string[], atLeast: number): void {
   assert.ok(different.size >= atLeast, [...different].join('\n'));
 }
 
-test('mutated requests, offers and answers end a session at most', { timeout: 30_000 + 10 * count }, async (t) => {
+test('mutated requests, offers and answers end a session at most', { timeout: 90_000 + 10 * count }, async (t) => {
   const { open, reasons, crashes } = await start(t);
   const fuzzer = new ByteFuzzer(seed);
   const texts = Object.values(offers);
