@@ -4,39 +4,18 @@ import { type TestContext, test } from 'node:test';
 import { DisconnectReason, JobStatus, ParticipantInfo_Kind, ParticipantInfo_State } from '@livekit/protocol';
 import { decodeJwt } from 'jose';
 import { AgentDispatchClient } from 'livekit-server-sdk';
-import { accessKey, accessKeysText, signAccessToken } from '../kit/access-tokens.ts';
+import { accessKey, signAccessToken } from '../kit/access-tokens.ts';
 import { eventually } from '../kit/eventually.ts';
+import { startAgentCluster } from '../kit/livekit/agent-cluster.ts';
 import { type AgentWorkerInit, type AssignedJob, TestAgentWorker } from '../kit/livekit/agent-worker.ts';
 import { LiveKitSocket } from '../kit/livekit/livekit-socket.ts';
 import { enterRoom } from '../kit/network/room-sockets.ts';
-import { waitForMesh } from '../kit/processes/node-pair.ts';
-import { startNode } from '../kit/processes/start-node.ts';
 import { assertPrompt, stopwatch } from '../kit/promised-time.ts';
 import { seededRandom } from '../kit/seeded-random.ts';
 import { opusParameters } from '../media/kit.ts';
 
 /** Milliseconds in which the job of a lost worker must be assigned again. */
 const reassignedWithin = 2_000;
-
-let clusters = 0;
-
-async function startCluster(t: TestContext, size: number) {
-  clusters += 1;
-  const name = (index: number) => `agents${index}-${process.pid}-${clusters}@localhost`;
-  const nodes = [];
-  for (let index = 0; index < size; index += 1)
-    nodes.push(
-      await startNode(t, {
-        SVC_ACCESS_KEYS: accessKeysText,
-        SVC_LIVEKIT_ENABLED: 'true',
-        SVC_DIST_ENABLED: 'true',
-        SVC_DIST_NODE_NAME: name(index),
-        SVC_DIST_NODES: name(0),
-      }),
-    );
-  await waitForMesh(nodes.map((node) => node.api));
-  return nodes;
-}
 
 async function register(t: TestContext, init: AgentWorkerInit): Promise<TestAgentWorker> {
   const worker = await TestAgentWorker.register(init);
@@ -55,7 +34,7 @@ async function join(t: TestContext, url: string, room: string, init: { identity?
 const assigned = (workers: Iterable<TestAgentWorker>): AssignedJob[] => [...workers].flatMap(({ jobs }) => [...jobs.values()]);
 
 test('the first peer of a room gets an agent, whose token lets it join as an agent, and whose job ends with the room', async (t) => {
-  const [first, second] = await startCluster(t, 2);
+  const [first, second] = await startAgentCluster(t, 2);
   assert.ok(first && second);
   const worker = await register(t, { url: second.url });
   await first.node.parts.rooms.createRoom({ roomId: 'r', metadata: { topic: 'tests' }, peerlessPurgeTimeout: 1 });
@@ -80,7 +59,7 @@ test('the first peer of a room gets an agent, whose token lets it join as an age
 });
 
 test('agents with names get the rooms whose tokens request them, next to the agent of all rooms', async (t) => {
-  const [first, second] = await startCluster(t, 2);
+  const [first, second] = await startAgentCluster(t, 2);
   assert.ok(first && second);
   const [all, named] = [await register(t, { url: first.url }), await register(t, { url: second.url, agentName: 'notes' })];
   const agents = [{ agentName: 'notes', metadata: 'take notes' }, { agentName: 'absent' }];
@@ -95,7 +74,7 @@ test('agents with names get the rooms whose tokens request them, next to the age
 });
 
 test('a room that is end-to-end encrypted gets no agents, and its agents do not receive encrypted tracks', async (t) => {
-  const [first] = await startCluster(t, 1);
+  const [first] = await startAgentCluster(t, 1);
   assert.ok(first);
   const worker = await register(t, { url: first.url, agentName: 'notes' });
   const sdk = new AgentDispatchClient(first.url, accessKey.id, accessKey.secret);
@@ -118,7 +97,7 @@ test('a room that is end-to-end encrypted gets no agents, and its agents do not 
 });
 
 test('the server SDK dispatches an agent to a room, lists and deletes its dispatch', async (t) => {
-  const [first, second] = await startCluster(t, 2);
+  const [first, second] = await startAgentCluster(t, 2);
   assert.ok(first && second);
   const worker = await register(t, { url: first.url, agentName: 'notes' });
   const sdk = new AgentDispatchClient(second.url, accessKey.id, accessKey.secret);
@@ -140,7 +119,7 @@ test('the server SDK dispatches an agent to a room, lists and deletes its dispat
 });
 
 test('a worker that does not respond in time is passed over, and rooms are shared by load', async (t) => {
-  const [first, second] = await startCluster(t, 2);
+  const [first, second] = await startAgentCluster(t, 2);
   assert.ok(first && second);
   const silent = await register(t, { url: first.url, available: () => false });
   const workers = [await register(t, { url: first.url }), await register(t, { url: second.url })];
@@ -156,7 +135,7 @@ test('a worker that does not respond in time is passed over, and rooms are share
 });
 
 test('a worker that connects to another node in time continues its job', async (t) => {
-  const [first, second] = await startCluster(t, 2);
+  const [first, second] = await startAgentCluster(t, 2);
   assert.ok(first && second);
   const worker = await register(t, { url: first.url });
   await join(t, first.url, 'r');
@@ -172,7 +151,7 @@ test('a worker that connects to another node in time continues its job', async (
 });
 
 test('through 30 kills of workers each room has exactly one job, and a new one within 2 s', async (t) => {
-  const nodes = await startCluster(t, 3);
+  const nodes = await startAgentCluster(t, 3);
   const random = seededRandom(28);
   const pick = <Value>(values: readonly Value[]): Value => values[Math.floor(random() * values.length)] as Value;
   /** Jobs of living workers, by room. */
@@ -214,7 +193,7 @@ test('through 30 kills of workers each room has exactly one job, and a new one w
 });
 
 test('if the node of a worker is lost, its jobs are assigned again; if that of the rooms is, its jobs end', async (t) => {
-  const [owner, lost, last] = await startCluster(t, 3);
+  const [owner, lost, last] = await startAgentCluster(t, 3);
   assert.ok(owner && lost && last);
   await owner.node.parts.rooms.createRoom({ roomId: 'r' });
   const worker = await register(t, { url: lost.url });

@@ -1,37 +1,18 @@
 // Three nodes with real distribution: each publisher has one job of an agent for publishers, whatever happens to its workers.
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
-import { accessKeysText } from '../kit/access-tokens.ts';
+import { test } from 'node:test';
 import { eventually } from '../kit/eventually.ts';
+import { startAgentCluster } from '../kit/livekit/agent-cluster.ts';
 import { type AgentWorkerInit, TestAgentWorker } from '../kit/livekit/agent-worker.ts';
 import { enterRoom } from '../kit/network/room-sockets.ts';
-import { waitForMesh } from '../kit/processes/node-pair.ts';
-import { startNode } from '../kit/processes/start-node.ts';
 import { assertPrompt, stopwatch } from '../kit/promised-time.ts';
 import { opusParameters } from '../media/kit.ts';
 
 /** Milliseconds in which the job of a lost worker must be assigned again. */
 const reassignedWithin = 2_000;
 
-async function startCluster(t: TestContext) {
-  const name = (index: number) => `publishers${index}-${process.pid}@localhost`;
-  const nodes = [];
-  for (let index = 0; index < 3; index += 1)
-    nodes.push(
-      await startNode(t, {
-        SVC_ACCESS_KEYS: accessKeysText,
-        SVC_LIVEKIT_ENABLED: 'true',
-        SVC_DIST_ENABLED: 'true',
-        SVC_DIST_NODE_NAME: name(index),
-        SVC_DIST_NODES: name(0),
-      }),
-    );
-  await waitForMesh(nodes.map((node) => node.api));
-  return nodes;
-}
-
 test('each publisher has exactly one job through kills of workers and of a node, until it disconnects', async (t) => {
-  const [owner, second, third] = await startCluster(t);
+  const [owner, second, third] = await startAgentCluster(t, 3);
   assert.ok(owner && second && third);
   await owner.node.parts.rooms.createRoom({ roomId: 'r' });
   /** Jobs of living workers, by identity of the publisher. */
