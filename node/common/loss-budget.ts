@@ -1,17 +1,22 @@
-// Restart budget of a crashed process.
+// Loss budget: how often something may be lost within ten minutes and continue: a process, or a leg of a room.
 
 /** Window of the budget in milliseconds. */
 const period = 10 * 60_000;
-const restartsInPeriod = 3;
 
-export class RestartBudget {
-  #restarts: number[] = [];
+export class LossBudget {
+  readonly #allowed: number;
+  #losses: number[] = [];
 
-  /** Uses one restart of the budget. `now`: milliseconds of any monotonic clock. @returns false if none is left */
+  /** `allowed`: losses within the window. */
+  constructor(allowed: number) {
+    this.#allowed = allowed;
+  }
+
+  /** Uses one loss of the budget. `now`: milliseconds of any monotonic clock. @returns false if none is left */
   take(now: number): boolean {
-    this.#restarts = this.#restarts.filter((at) => now - at < period);
-    if (this.#restarts.length >= restartsInPeriod) return false;
-    this.#restarts.push(now);
+    this.#losses = this.#losses.filter((at) => now - at < period);
+    if (this.#losses.length >= this.#allowed) return false;
+    this.#losses.push(now);
     return true;
   }
 }

@@ -3,6 +3,7 @@ import type { DataProducer, Producer } from 'mediasoup/types';
 import { ServiceError } from '../../api/errors.ts';
 import type { LegView } from '../../api/room.ts';
 import type { Log } from '../common/log.ts';
+import { LossBudget } from '../common/loss-budget.ts';
 import { Timer } from '../common/timer.ts';
 import type {
   ComponentMediaListener,
@@ -18,7 +19,6 @@ import { LegAudioObserver } from './active-speaker-observer.ts';
 import { clientCapabilities, roomCodecs } from './codecs.ts';
 import { noDataTrack } from './data/peer-data.ts';
 import { Leg } from './legs/leg.ts';
-import { LegLosses } from './legs/leg-losses.ts';
 import { LegSpeakers } from './legs/leg-speakers.ts';
 import type { RoomLeg } from './legs/room-leg.ts';
 import { LegTracks, RoomTracks } from './legs/room-tracks.ts';
@@ -28,6 +28,8 @@ import { RtpEgressTransport } from './rtp-egress.ts';
 import { RtpIngressTransport } from './rtp-ingress.ts';
 import type { WorkerAssignment } from './worker/worker-slot.ts';
 
+/** Lost legs within ten minutes with which a room continues. The next one ends it, because its packets may be the cause. */
+const maxLosses = 2;
 /** Time in milliseconds to get another leg after the only one was lost, and interval of the attempts. */
 const replaceTimeoutMs = 3_000;
 const replaceInterval = 100;
@@ -60,7 +62,7 @@ export class MediaRoom implements RoomMedia {
   readonly #options: MediaRoomOptions;
   readonly #speakers: LegSpeakers;
   readonly #legs: Members[] = [];
-  readonly #losses = new LegLosses();
+  readonly #losses = new LossBudget(maxLosses);
   /** Those whose leg was lost, while there is no other one. */
   readonly #interrupted = new Set<Member>();
   #replacing: Timer | undefined;
@@ -154,7 +156,7 @@ export class MediaRoom implements RoomMedia {
     if (this.#closed) return;
     const { leg, tracks, dataTracks, peers, components } = lost;
     const others = this.#legs.length > 1 || this.#options.maxWorkerTracks() !== undefined;
-    if (!others || !this.#losses.count()) {
+    if (!others || !this.#losses.take(performance.now())) {
       this.#crash(reason);
       return;
     }

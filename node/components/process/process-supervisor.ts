@@ -1,8 +1,11 @@
 // Process supervisor: starts the process of a component, restarts it after a crash, and fails after too many crashes.
 import { ServiceError } from '../../../api/errors.ts';
+import { LossBudget } from '../../common/loss-budget.ts';
 import type { ComponentHost, ComponentRunner, SubscribableTrack } from '../../rooms/interfaces.ts';
 import { DroppedTracks, type TrackLimits } from './dropped-tracks.ts';
-import { RestartBudget } from './restarts.ts';
+
+/** Restarts within ten minutes. */
+const maxRestarts = 3;
 
 /** One process, which is not reused after it ends. It reports an unrequested end as a crash, at most once. */
 export type SupervisedProcess = {
@@ -47,7 +50,7 @@ export type ProcessSupervisorOptions<Process extends SupervisedProcess, Work> = 
 
 export class ProcessSupervisor<Process extends SupervisedProcess, Work> implements ComponentRunner {
   readonly #options: ProcessSupervisorOptions<Process, Work>;
-  readonly #restarts = new RestartBudget();
+  readonly #restarts = new LossBudget(maxRestarts);
   readonly #dropped: DroppedTracks;
   /** Tracks whose rejection has been reported. */
   readonly #announced = new Set<string>();

@@ -1,16 +1,24 @@
-// Leg losses: when a room continues after a media worker died.
+// Loss budget: losses within ten minutes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LegLosses } from '../../../node/media/legs/leg-losses.ts';
+import { LossBudget } from '../../../node/common/loss-budget.ts';
 
-test('the third loss within ten minutes ends a room', () => {
-  let now = 0;
-  const losses = new LegLosses(() => now);
-  assert.equal(losses.count(), true);
-  now += 5 * 60_000;
-  assert.equal(losses.count(), true);
-  now += 5 * 60_000;
-  assert.equal(losses.count(), true, 'the first one is ten minutes old');
-  now += 4 * 60_000;
-  assert.equal(losses.count(), false);
+test('three losses in ten minutes are allowed, a fourth only after a while', () => {
+  const budget = new LossBudget(3);
+  assert.deepEqual(
+    [0, 1000, 2000, 3000].map((now) => budget.take(now)),
+    [true, true, true, false],
+  );
+  assert.deepEqual(
+    [600_000, 600_001, 601_000].map((now) => budget.take(now)),
+    [true, false, true],
+  );
+});
+
+test('with two allowed losses, a loss does not count any more when it is ten minutes old', () => {
+  const budget = new LossBudget(2);
+  assert.deepEqual(
+    [0, 5, 10, 14].map((minutes) => budget.take(minutes * 60_000)),
+    [true, true, true, false],
+  );
 });

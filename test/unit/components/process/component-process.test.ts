@@ -10,7 +10,6 @@ import { z } from 'zod';
 import { ComponentProcess, type ComponentProcessOptions } from '../../../../node/components/process/component-process.ts';
 import { maxMessageBytes } from '../../../../node/components/process/limits.ts';
 import { findGreedy, memoryLimit } from '../../../../node/components/process/memory-watch.ts';
-import { RestartBudget } from '../../../../node/components/process/restarts.ts';
 import { TrackGrowth } from '../../../../node/components/process/track-growth.ts';
 import { emits, eventually } from '../../../kit/eventually.ts';
 import type { AvChildCommand } from '../../../kit/media/component-process-main.ts';
@@ -205,16 +204,4 @@ test('a process ends with its parent, even if the parent is killed while the pro
   assert.ok(isAlive(pid));
   parent.kill('SIGKILL');
   await eventually('the child ends with its parent', () => !isAlive(pid), { every: 20 });
-});
-
-test('three restarts in ten minutes are allowed, a fourth only after a while', () => {
-  const budget = new RestartBudget();
-  assert.deepEqual(
-    [0, 1000, 2000, 3000].map((now) => budget.take(now)),
-    [true, true, true, false],
-  );
-  assert.deepEqual(
-    [600_000, 600_001, 601_000].map((now) => budget.take(now)),
-    [true, false, true],
-  );
 });
