@@ -6,16 +6,13 @@ import { decodeJwt } from 'jose';
 import { AgentDispatchClient } from 'livekit-server-sdk';
 import { accessKey, signAccessToken } from '../kit/access-tokens.ts';
 import { eventually } from '../kit/eventually.ts';
-import { startAgentCluster } from '../kit/livekit/agent-cluster.ts';
+import { reassignedWithin, startAgentCluster } from '../kit/livekit/agent-cluster.ts';
 import { type AgentWorkerInit, type AssignedJob, TestAgentWorker } from '../kit/livekit/agent-worker.ts';
 import { LiveKitSocket } from '../kit/livekit/livekit-socket.ts';
 import { enterRoom } from '../kit/network/room-sockets.ts';
 import { assertPrompt, stopwatch } from '../kit/promised-time.ts';
 import { seededRandom } from '../kit/seeded-random.ts';
 import { opusParameters } from '../media/kit.ts';
-
-/** Milliseconds in which the job of a lost worker must be assigned again. */
-const reassignedWithin = 2_000;
 
 async function register(t: TestContext, init: AgentWorkerInit): Promise<TestAgentWorker> {
   const worker = await TestAgentWorker.register(init);

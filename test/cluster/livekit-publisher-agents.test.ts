@@ -2,14 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../kit/eventually.ts';
-import { startAgentCluster } from '../kit/livekit/agent-cluster.ts';
+import { reassignedWithin, startAgentCluster } from '../kit/livekit/agent-cluster.ts';
 import { type AgentWorkerInit, TestAgentWorker } from '../kit/livekit/agent-worker.ts';
 import { enterRoom } from '../kit/network/room-sockets.ts';
 import { assertPrompt, stopwatch } from '../kit/promised-time.ts';
 import { opusParameters } from '../media/kit.ts';
-
-/** Milliseconds in which the job of a lost worker must be assigned again. */
-const reassignedWithin = 2_000;
 
 test('each publisher has exactly one job through kills of workers and of a node, until it disconnects', async (t) => {
   const [owner, second, third] = await startAgentCluster(t, 3);

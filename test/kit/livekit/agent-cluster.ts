@@ -4,6 +4,9 @@ import { accessKeysText } from '../access-tokens.ts';
 import { waitForMesh } from '../processes/node-pair.ts';
 import { startNode } from '../processes/start-node.ts';
 
+/** Milliseconds in which the job of a lost worker must be assigned again. */
+export const reassignedWithin = 2_000;
+
 let clusters = 0;
 
 export async function startAgentCluster(t: TestContext, size: number) {
