@@ -63,10 +63,16 @@ export const nodeMetrics = {
   legs: {
     legs: gauge('svc_room_legs', 'Legs of rooms of this node: one per room and media worker that it uses.'),
     roomsWithLegs: gauge('svc_rooms_on_several_workers', 'Rooms of this node that use more than one media worker.'),
-    pipedTracks: gauge(
-      'svc_piped_tracks',
-      'Tracks that media workers of this node send to each other, because a room uses several of them.',
+    tracks: gauge('svc_pipe_tracks', 'Tracks that media workers of this node send to each other, because a room uses several of them.'),
+  },
+  pipes: {
+    pipes: gauge(
+      'svc_pipes',
+      'Pipes between media workers of this node: one for media and one for data, from each leg of a room to each other as needed.',
     ),
+    bytes: counter('svc_pipe_bytes_total', 'Bytes that media workers of this node received from each other.'),
+    packetsLost: counter('svc_pipe_packets_lost_total', 'Packets of tracks that were lost between media workers of this node.'),
+    failures: counter('svc_pipe_failures_total', 'Tracks that one media worker of this node could not send to another.'),
   },
   workerProcesses: {
     cpu: counter('svc_worker_cpu_seconds_total', 'CPU time of the running media worker, in seconds, by `worker`.', ['worker']),

@@ -7,7 +7,7 @@ import { rtpPacket } from '../../node/components/rtp/rtp-writer.ts';
 import type { RoomMedia } from '../../node/rooms/interfaces.ts';
 import { eventually } from '../kit/eventually.ts';
 import { isPictureLoss, opus, ssrc, udp, vp8 } from './component-rtp.ts';
-import { engineFor, openPeer, openRoom, opusParameters, videoParameters } from './kit.ts';
+import { engineFor, openPeer, openRoom, opusParameters, pidsOf, videoParameters } from './kit.ts';
 
 /** Bytes that identify a VP8 key frame (RFC 6386, section 9.1) behind an empty descriptor (RFC 7741). */
 const keyFrame = Buffer.from([0x10, 0x10, 2, 0, 0x9d, 0x01, 0x2a, 0x40, 0, 0xb4, 0]);
@@ -39,7 +39,7 @@ async function onTwoLegs(t: TestContext) {
 const piped = (room: RoomMedia) => room.legs().map(({ pipedTracks }) => pipedTracks);
 
 test('a track is piped to another leg while it is received there', async (t) => {
-  const { room, input, output, send, received } = await onTwoLegs(t);
+  const { engine, room, input, output, send, received } = await onTwoLegs(t);
   await input.publish({ trackId: 'a', kind: 'audio', rtpParameters: opus });
   assert.deepEqual(piped(room), [0, 0]);
   await output.subscribe('a');
@@ -58,8 +58,15 @@ test('a track is piped to another leg while it is received there', async (t) => 
     Array.from({ length: 10 }, (_, index) => `packet ${first + index}`),
   );
   assert.deepEqual(piped(room), [0, 1]);
+  const { bytes, ...counts } = await engine.pipes.read();
+  // A packet has 12 bytes of header (RFC 3550, section 5.1).
+  assert.ok(bytes >= 10 * (12 + 'packet 1'.length), `${bytes} bytes were piped`);
+  assert.deepEqual(counts, { pipes: 1, packetsLost: 0, failures: 0 });
   output.unsubscribe('a');
   await eventually('the track is no longer piped', () => piped(room)[1] === 0);
+  const after = await engine.pipes.read();
+  assert.ok(after.bytes >= bytes, `${after.bytes} bytes were piped after ${bytes}`);
+  assert.equal(after.pipes, 0);
   await output.subscribe('a');
   await output.resume('a');
   const before = texts().length;
@@ -97,6 +104,16 @@ test('a track that ends or never existed is not found at any leg', async (t) => 
   await assert.rejects(second.media.subscribe('v', rtpCapabilities), notFound);
   await first.publish('v', 'video', videoParameters('1', 'VP8', true));
   assert.equal((await second.media.subscribe('v', rtpCapabilities))?.kind, 'video');
+});
+
+test('a track that a stalled worker does not take is counted', async (t) => {
+  const { engine, room, first, second } = await onTwoLegs(t);
+  const rtpCapabilities = await room.rtpCapabilities();
+  await first.publish('a', 'audio', opusParameters('0'));
+  const [, pid = 0] = pidsOf(engine);
+  process.kill(pid, 'SIGSTOP');
+  await assert.rejects(second.media.subscribe('a', rtpCapabilities));
+  assert.equal((await engine.pipes.read()).failures, 1);
 });
 
 test('hundred receivers that come and go at two legs at once share one pipe and leave none', async (t) => {

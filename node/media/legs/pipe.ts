@@ -42,6 +42,7 @@ export class Pipe {
       sending.close();
       throw toWorkerError(error, mediaClosedError);
     }
+    to.worker.pipes.opened(receiving);
     return new Pipe({ from: from.worker, to: to.worker }, { sending, receiving });
   }
 
@@ -60,6 +61,7 @@ export class Pipe {
   }
 
   close(): void {
+    this.#to.pipes.closes(this.#receiving);
     this.#sending.close();
   }
 
@@ -76,7 +78,13 @@ export class Pipe {
     outgoing.on('producerpause', follow);
     outgoing.on('producerresume', follow);
     if (outgoing.producerPaused !== paused) follow();
-    return tie(outgoing, incoming);
+    this.#to.pipes.sends(incoming, this.#receiving);
+    const { close, onClosed } = tie(outgoing, incoming);
+    const end = () => {
+      this.#to.pipes.ends(incoming);
+      close();
+    };
+    return { close: end, onClosed };
   }
 
   async #sendData({ id }: DataProducer): Promise<PipedTrack> {

@@ -118,8 +118,13 @@ export class LegTracks<Made extends Source> {
   }
 
   async #pipe(from: Leg, made: Made): Promise<PipedTrack> {
-    const pipe = await this.#pipeFrom(from);
-    return pipe.send(made);
+    try {
+      const pipe = await this.#pipeFrom(from);
+      return await pipe.send(made);
+    } catch (error) {
+      if (!made.closed) this.#leg.worker.pipes.failed();
+      throw error;
+    }
   }
 
   #pipeFrom(from: Leg): Promise<Pipe> {

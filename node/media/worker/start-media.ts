@@ -36,6 +36,7 @@ export async function startMedia({ webrtc, hot, announced, members, log, metrics
   metrics.collect(nodeMetrics.legs, () => legReadings(media.legs()));
   metrics.collectSlow(nodeMetrics.workerProcesses, () => workerProcessReadings(media.workers()));
   metrics.collectSlow(nodeMetrics.mediaTraffic, () => media.traffic());
+  metrics.collectSlow(nodeMetrics.pipes, () => media.pipes.read());
   return media;
 }
 

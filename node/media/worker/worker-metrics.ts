@@ -24,7 +24,7 @@ export function legReadings(legs: readonly (readonly LegView[])[]): Readings<typ
   return {
     legs: all.length,
     roomsWithLegs: legs.filter(({ length }) => length > 1).length,
-    pipedTracks: all.reduce((sum, { pipedTracks }) => sum + pipedTracks, 0),
+    tracks: all.reduce((sum, { pipedTracks }) => sum + pipedTracks, 0),
   };
 }
 

@@ -1,13 +1,15 @@
 // Media worker pool: one worker per core, with rooms distributed over them.
 import { workerBin as mediasoupWorkerBin, setLogEventListeners } from 'mediasoup';
 import { ServiceError } from '../../../api/errors.ts';
+import type { nodeMetrics, Readings } from '../../../api/metrics.ts';
 import type { LegView } from '../../../api/room.ts';
 import type { Log } from '../../common/log.ts';
 import type { MediaEngine, RoomMedia, RoomMediaOptions } from '../../rooms/interfaces.ts';
 import { clientAddresses } from '../addresses.ts';
+import { PipeMeter } from '../legs/pipe-meter.ts';
 import { receiverNumbersPatch } from '../receivers/receiver-numbers.ts';
 import { type AssignedLeg, MediaRoom } from '../room-media.ts';
-import { type MediaTraffic, TrafficMeter } from '../traffic-meter.ts';
+import { type PeerTraffic, StatTotals } from '../stat-totals.ts';
 import { findFreePortRange, firstPort, lastPort } from './free-ports.ts';
 import { recordLastPacket } from './last-words.ts';
 import { maxExtraWorkers, Quarantine } from './quarantine.ts';
@@ -52,8 +54,9 @@ export async function startMediaWorkerPool(options: MediaWorkerPoolOptions): Pro
   const missing = await missingPatches(workerBin ?? mediasoupWorkerBin);
   if (missing.length > 0) log.warn({ missing }, 'media worker has missing patches, peers can crash it');
   await tellSmallBuffers(log);
-  const traffic = new TrafficMeter();
-  const slot = (index: number, extra = false) => new WorkerSlot({ index, log, listenIp, workerBin, sending, traffic, extra });
+  const traffic: PeerTraffic = new StatTotals(['bytesReceived', 'bytesSent']);
+  const pipes = new PipeMeter();
+  const slot = (index: number, extra = false) => new WorkerSlot({ index, log, listenIp, workerBin, sending, traffic, pipes, extra });
   const slots = Array.from({ length: options.workers }, (_, index) => slot(index));
   try {
     await startAll(slots);
@@ -70,7 +73,7 @@ export async function startMediaWorkerPool(options: MediaWorkerPoolOptions): Pro
       slot: (index) => slot(slots.length + index, true),
     });
     const receiverNumbers = !missing.includes(receiverNumbersPatch);
-    return new MediaWorkerPool({ slots, traffic, suspects, quarantine, receiverNumbers }, options);
+    return new MediaWorkerPool({ slots, traffic, pipes, suspects, quarantine, receiverNumbers }, options);
   } catch (error) {
     await Promise.all(slots.map((slot) => slot.close()));
     throw error;
@@ -79,7 +82,8 @@ export async function startMediaWorkerPool(options: MediaWorkerPoolOptions): Pro
 
 type EngineParts = {
   slots: readonly WorkerSlot[];
-  traffic: TrafficMeter;
+  traffic: PeerTraffic;
+  pipes: PipeMeter;
   suspects: Suspects;
   quarantine: Quarantine;
   receiverNumbers: boolean;
@@ -188,8 +192,14 @@ export class MediaWorkerPool implements MediaEngine {
   }
 
   /** Bytes over WebRTC since the start, as counted by the workers. Never rejects; takes at most 2 s. */
-  traffic(): Promise<MediaTraffic> {
-    return this.#parts.traffic.read();
+  async traffic(): Promise<Readings<typeof nodeMetrics.mediaTraffic>> {
+    const { bytesReceived, bytesSent } = await this.#parts.traffic.read();
+    return { received: bytesReceived, sent: bytesSent };
+  }
+
+  /** What the workers send to each other. */
+  get pipes(): PipeMeter {
+    return this.#parts.pipes;
   }
 
   /** Number of routers on all workers, for leak detection. */

@@ -14,8 +14,9 @@ import { ServiceError } from '../../../api/errors.ts';
 import type { Log } from '../../common/log.ts';
 import { withoutSettings } from '../../env.ts';
 import { listenInfos } from '../addresses.ts';
+import type { PipeMeter } from '../legs/pipe-meter.ts';
+import type { PeerTraffic } from '../stat-totals.ts';
 import { WorkerTimeoutError, withTimeout } from '../timeout.ts';
-import type { TrafficMeter } from '../traffic-meter.ts';
 import { beatInterval, Heartbeat } from './heartbeat.ts';
 import { takeLastPacket } from './last-words.ts';
 import type { WorkerDeath } from './worker-death.ts';
@@ -32,19 +33,22 @@ const logTags: WorkerLogTag[] = ['dtls', 'srtp', 'rtp', 'rtcp', 'sctp'];
 /** As `sending` of WebrtcConfig. */
 export type WorkerSending = { batch: boolean; gso: boolean };
 
-/** `traffic` counts bytes over WebRTC transports. */
 export type WorkerProcessOptions = {
   log: Log;
   workerBin: string | undefined;
   sending: WorkerSending | undefined;
-  traffic: TrafficMeter;
+  traffic: PeerTraffic;
+  /** Of all workers of the node. */
+  pipes: PipeMeter;
 };
 
 /** A running worker process. It listens after listen(). */
 export class WorkerProcess {
   readonly #worker: Worker;
   readonly #log: Log;
-  readonly #traffic: TrafficMeter;
+  readonly #traffic: PeerTraffic;
+  /** Counts what this worker receives from others. */
+  readonly pipes: PipeMeter;
   readonly #heartbeat = new Heartbeat();
   readonly #beats: NodeJS.Timeout;
   /** Router id by transport id, of open transports and of those open when the worker died. */
@@ -53,10 +57,11 @@ export class WorkerProcess {
   #hung = false;
   #ended: Promise<void> | undefined;
 
-  private constructor(worker: Worker, { log, traffic }: WorkerProcessOptions) {
+  private constructor(worker: Worker, { log, traffic, pipes }: WorkerProcessOptions) {
     this.#worker = worker;
     this.#log = log;
     this.#traffic = traffic;
+    this.pipes = pipes;
     // Pending output of the worker is read before the check.
     this.#beats = setInterval(() => setImmediate(() => setImmediate(() => this.#beat())), beatInterval).unref();
     worker.observer.once('close', () => clearInterval(this.#beats));

@@ -1,6 +1,7 @@
 // Worker slot: keeps one media worker running on its port, tracks its rooms, and replaces it when it dies.
 import type { Log } from '../../common/log.ts';
-import type { TrafficMeter } from '../traffic-meter.ts';
+import type { PipeMeter } from '../legs/pipe-meter.ts';
+import type { PeerTraffic } from '../stat-totals.ts';
 import { BackOff } from './back-off.ts';
 import { crashReason, type WorkerDeath } from './worker-death.ts';
 import { WorkerProcess, type WorkerSending } from './worker-process.ts';
@@ -15,7 +16,8 @@ export type SlotOptions = {
   listenIp: string;
   workerBin: string | undefined;
   sending: WorkerSending | undefined;
-  traffic: TrafficMeter;
+  traffic: PeerTraffic;
+  pipes: PipeMeter;
   extra?: boolean;
 };
 export type SlotState = 'starting' | 'running' | 'restarting' | 'closed';
@@ -118,8 +120,8 @@ export class WorkerSlot {
 
   /** Starts the process; it accepts rooms after listen(). @throws Error */
   async start(): Promise<void> {
-    const { workerBin, sending, traffic } = this.#options;
-    const worker = await WorkerProcess.start({ log: this.#log, workerBin, sending, traffic });
+    const { workerBin, sending, traffic, pipes } = this.#options;
+    const worker = await WorkerProcess.start({ log: this.#log, workerBin, sending, traffic, pipes });
     if (this.#state === 'closed') {
       await worker.end();
       return;
