@@ -93,7 +93,7 @@ async function compose(t: TestContext, count: number, content: Content): Promise
   await sleep(warmUp);
   const first = composer.parts().length;
   const known: number[] = [];
-  const watching = watchParts(composer.parts, known);
+  const watching = watchParts(() => composer.parts(), known);
   const { cores, memory } = await watchProcesses([composer.pid()], window);
   watching.stop();
   const skipped = composer.reports.reduce((sum, report) => sum + (report.type === 'overloaded' ? report.skipped : 0), 0);

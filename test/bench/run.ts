@@ -16,6 +16,7 @@ import { benchRecording } from './recording.bench.ts';
 import { type BenchOptions, type BenchResult, Report } from './report.ts';
 import { benchRest } from './rest.bench.ts';
 import { committedResults, mergeResults, readResults, writeResults } from './results.ts';
+import { benchRoomLegs } from './room-legs.bench.ts';
 import { benchSipAudio } from './sip-audio.bench.ts';
 import { benchSipCalls } from './sip-calls.bench.ts';
 import { summaryLines } from './summary.ts';
@@ -28,6 +29,7 @@ const benches: Record<string, (report: Report, options: BenchOptions) => Promise
   join: benchJoin,
   forward: benchForward,
   whep: benchWhep,
+  'room-legs': benchRoomLegs,
   cluster: benchCluster,
   events: benchEvents,
   hls: benchHls,

@@ -1,14 +1,12 @@
 // WHEP benchmark: what players of WHEP cost a node next to receivers with our client, and the delay of a picture in a browser, in one run.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { text } from 'node:stream/consumers';
 import type { Page } from 'playwright-core';
 import { ensureLoad } from '../../tools/livekit/build.mjs';
 import { apiClient } from '../kit/answers/api-client.ts';
 import { startBrowser } from '../kit/browser/browser.ts';
 import { servePlainPage } from '../kit/browser/plain-page.ts';
 import { benchContext } from './bench-context.ts';
-import { type BenchProcess, benchToken, moveToOtherCore, startPinnedNode } from './processes.ts';
+import { inTurn, measureNode } from './node-load.ts';
+import { benchToken, moveToOtherCore, startPinnedNode } from './processes.ts';
 import type { BenchOptions, Report, Row } from './report.ts';
 import { quantile } from './statistics.ts';
 
@@ -18,7 +16,8 @@ const rounds = 3;
 const watchTime = 6_000;
 const warmUp = 4_000;
 
-type Side = 'whep' | 'client';
+const sides = ['whep', 'client'] as const;
+type Side = (typeof sides)[number];
 /** What the load generator prints, as far as it is reported. */
 type Cost = { server_us_per_packet: number; out_pps: number; delay_p50_ms: number; delay_p99_ms: number; lost: number };
 type Delays = { median: number; p95: number };
@@ -27,7 +26,8 @@ export async function benchWhep(report: Report, { quick }: BenchOptions): Promis
   moveToOtherCore();
   const load = await ensureLoad();
   const size = quick ? ['-receivers', '3', '-warm-up', '1s', '-duration', '2s'] : ['-receivers', String(receivers)];
-  const costs = await alternate(quick, (side) => cost(load, [...size, ...(side === 'whep' ? ['-whep'] : [])]));
+  const flagsOf = (side: Side) => ['media', ...size, ...(side === 'whep' ? ['-whep'] : [])];
+  const costs = await inTurn(sides, quick ? 1 : rounds, (side) => measureNode<Cost>(load, flagsOf(side)));
   report.print(`One publisher with ${receivers} players of WHEP, and with as many receivers with our client, medians of ${rounds} rounds`, [
     row(costs, 'CPU of the node per forwarded packet', ({ server_us_per_packet }) => server_us_per_packet, 'µs', '1.1x'),
     row(costs, 'delay of a packet, median', ({ delay_p50_ms }) => delay_p50_ms, 'ms'),
@@ -42,16 +42,6 @@ export async function benchWhep(report: Report, { quick }: BenchOptions): Promis
   ]);
 }
 
-/** Measures both sides in turn; the order alternates, so that drift affects both. */
-async function alternate<Result>(quick: boolean, measure: (side: Side) => Promise<Result>): Promise<Record<Side, Result[]>> {
-  const results: Record<Side, Result[]> = { whep: [], client: [] };
-  for (let round = 0; round < (quick ? 1 : rounds); round += 1) {
-    const order: Side[] = round % 2 === 0 ? ['whep', 'client'] : ['client', 'whep'];
-    for (const side of order) results[side].push(await measure(side));
-  }
-  return results;
-}
-
 function row<Result>(
   results: Record<Side, readonly Result[]>,
   what: string,
@@ -61,27 +51,6 @@ function row<Result>(
 ): Row {
   const baseline = { what: 'our client', value: results.client.map(value) };
   return { what, value: results.whep.map(value), unit, baseline, ...(goal !== undefined && { goal }) };
-}
-
-async function cost(load: string, flags: readonly string[]): Promise<Cost> {
-  const node = await startNode();
-  try {
-    const target = ['-address', new URL(node.url).host, '-pid', String(node.pid)];
-    const child = spawn('taskset', ['-c', '1', load, 'media', ...target, ...flags], {
-      env: { ...process.env, BENCH_TOKEN: benchToken },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    const [printed, [code]] = await Promise.all([text(child.stdout), once(child, 'close')]);
-    if (code !== 0) throw new Error(`the load generator exited with code ${code}`);
-    return JSON.parse(printed);
-  } finally {
-    await node.stop();
-  }
-}
-
-/** Only loopback, which is all that the load generator has. */
-function startNode(): Promise<BenchProcess> {
-  return startPinnedNode({ SVC_IP: '127.0.0.1', SVC_WEBRTC_TURN_LISTEN_IP: '127.0.0.1' });
 }
 
 async function watch(quick: boolean): Promise<Record<Side, Delays[]>> {
@@ -99,7 +68,7 @@ async function watch(quick: boolean): Promise<Record<Side, Delays[]>> {
     };
     const publisher = await newPage();
     await publish(publisher.page, node.url, publisher.token);
-    return await alternate(quick, async (side) => {
+    return await inTurn(sides, quick ? 1 : rounds, async (side) => {
       const { page, token } = await newPage();
       try {
         const delays = await (side === 'whep' ? playWithWhep : playWithClient)(page, node.url, token);

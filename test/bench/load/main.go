@@ -39,6 +39,7 @@ type options struct {
 	rooms, publishers  int
 	receivers          int
 	mesh               bool
+	microphones        bool
 	lossyEvery         int
 	loss               float64
 	step, maxReceivers int
@@ -65,6 +66,7 @@ func main() {
 	flags.IntVar(&o.publishers, "publishers", 1, "publishers in each room")
 	flags.IntVar(&o.receivers, "receivers", 0, "participants in each room that only receive; capacity: the number to start with")
 	flags.BoolVar(&o.mesh, "mesh", false, "publishers receive each other")
+	flags.BoolVar(&o.microphones, "microphones", false, "publishers have no cameras")
 	flags.IntVar(&o.lossyEvery, "lossy-every", 0, "every such receiver loses packets; 0: none")
 	flags.Float64Var(&o.loss, "loss", 0.02, "share of the packets that lossy receivers lose")
 	flags.IntVar(&o.step, "step", 10, "capacity: receivers added at once")
@@ -123,7 +125,7 @@ func start(o options, command func(*run) (result, error)) (result, error) {
 
 // newSource joins a room as a publisher and starts to send.
 func (r *run) newSource(name string, into sfu.Participant, join func(sfu.Participant) error) (*stream.Source, error) {
-	source, err := stream.NewSource(name, &r.sent)
+	source, err := stream.NewSource(name, !r.microphones, &r.sent)
 	if err != nil {
 		return nil, err
 	}

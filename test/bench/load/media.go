@@ -14,7 +14,8 @@ import (
 const (
 	joinTimeout = 120 * time.Second
 	liveTimeout = 30 * time.Second
-	tracksEach  = 2
+	// A camera and a microphone.
+	tracksEach = 2
 	// A packet that is lost is requested several times within a second.
 	repairTime = time.Second
 )
@@ -26,6 +27,8 @@ type audience struct {
 	sessions          []sfu.Session
 	sources           []*stream.Source
 	expected          int
+	// joining is the time in which the receivers joined one after another.
+	joining time.Duration
 }
 
 func (a *audience) close() {
@@ -71,6 +74,7 @@ func media(r *run) (result, error) {
 		"server_us_per_packet": use.Server / out * 1e6, "generator_us_per_packet": use.Generator / out * 1e6,
 		"delay_p50_ms": later.Quantile(delays, 0.5), "delay_p99_ms": later.Quantile(delays, 0.99),
 		"loaded_mib": float64(loaded) / 1024, "write_errors": r.sent.Errors.Load(),
+		"joins_per_second": float64(r.rooms*r.receivers) / a.joining.Seconds(), "silent": silent(counts, laterCounts),
 	}
 	if r.lossyEvery > 0 {
 		measured["network_lost"], measured["lossy_lost"] = laterDropped-dropped, lossyFlow.Lost
@@ -79,6 +83,16 @@ func media(r *run) (result, error) {
 	}
 	use.Report(measured)
 	return measured, nil
+}
+
+// silent returns the number of tracks of which nothing arrived between two counts.
+func silent(earlier, later []stream.Count) (tracks int) {
+	for index, before := range earlier {
+		if later[index].Received == before.Received {
+			tracks++
+		}
+	}
+	return tracks
 }
 
 func (r *run) joinAll() (*audience, error) {
@@ -117,6 +131,7 @@ func (r *run) joinAll() (*audience, error) {
 			}
 			a.sources = append(a.sources, source)
 		}
+		began := time.Now()
 		for each := range r.receivers {
 			participant := sfu.Participant{Room: name, Identity: fmt.Sprintf("receiver-%d", each), Subscribe: true, OnTrack: count}
 			api := plain
@@ -127,10 +142,14 @@ func (r *run) joinAll() (*audience, error) {
 				return nil, fmt.Errorf("receiver: %w", err)
 			}
 		}
+		a.joining += time.Since(began)
 	}
-	a.expected = r.rooms * r.publishers * r.receivers * tracksEach
-	if r.mesh {
-		a.expected += r.rooms * r.publishers * (r.publishers - 1) * tracksEach
+	for _, source := range a.sources {
+		receivers := r.receivers
+		if r.mesh {
+			receivers += r.publishers - 1
+		}
+		a.expected += receivers * len(source.Tracks())
 	}
 	return a, nil
 }

@@ -111,16 +111,12 @@ func drain(track *webrtc.TrackRemote) {
 // receive negotiates each batch of tracks once, as the client library does.
 func (s *session) receive() {
 	var sections []section
-	var batch []trackSubscribed
+	var batch []subscribedTrack
 	for version := 1; ; {
 		select {
 		case <-s.done:
 			return
-		case track := <-s.tracks:
-			batch = append(batch, track)
-			if track.Following > 0 {
-				continue
-			}
+		case batch = <-s.tracks:
 		}
 		if len(sections) == 0 {
 			sections = append(sections, probator(s.receivable))
@@ -130,7 +126,6 @@ func (s *session) receive() {
 			sections = append(sections, section{kind: track.Kind, stream: track.PeerID, track: track.TrackID, parameters: track.RTPParameters})
 			ids = append(ids, track.TrackID)
 		}
-		batch = batch[:0]
 		version++
 		if err := s.negotiate(offerText(version, &s.recv, sections)); err != nil {
 			log.Printf("%s: receiving: %v", s.participant.Identity, err)

@@ -20,12 +20,11 @@ const pingInterval = 5 * time.Second
 
 type object = map[string]any
 
-type trackSubscribed struct {
+type subscribedTrack struct {
 	TrackID       string        `json:"trackId"`
 	PeerID        string        `json:"peerId"`
 	Kind          string        `json:"kind"`
 	RTPParameters rtpParameters `json:"rtpParameters"`
-	Following     int           `json:"following"`
 }
 
 type frame struct {
@@ -50,7 +49,7 @@ type session struct {
 	receivable  capabilities
 	pub, sub    *webrtc.PeerConnection
 	recv        transportOptions
-	tracks      chan trackSubscribed
+	tracks      chan []subscribedTrack
 	done        chan struct{}
 	once        sync.Once
 
@@ -71,7 +70,7 @@ func (s *Server) Join(ctx context.Context, api *webrtc.API, participant sfu.Part
 		return nil, err
 	}
 	joined := &session{participant: participant, api: api, waiting: map[int]chan response{},
-		tracks: make(chan trackSubscribed, 1024), done: make(chan struct{})}
+		tracks: make(chan []subscribedTrack, 1024), done: make(chan struct{})}
 	joined.marks.Start = time.Now()
 	joined.marks.Setup = joined.marks.Start.Sub(began)
 	if joined.socket, _, err = websocket.DefaultDialer.DialContext(ctx, "ws://"+peer.Data.URL, nil); err != nil {
@@ -102,6 +101,7 @@ func (s *session) enter(ctx context.Context, token string) error {
 	s.mark(func(marks *sfu.Marks) { marks.Joined = time.Now() })
 	s.router, s.receivable = room.RTPCapabilities, receivable(room.RTPCapabilities)
 	if s.participant.Subscribe {
+		s.notify("setFeatures", object{"features": []string{"tracksSubscribed"}})
 		s.notify("join", object{"rtpCapabilities": s.receivable})
 	}
 	if err := s.wait(ctx, recv, &s.recv); err != nil {
@@ -240,12 +240,14 @@ func (s *session) take(next *frame) error {
 		arrived <- response{data: next.Data}
 	case arrived != nil:
 		arrived <- response{err: fmt.Errorf("%s: %s", next.Error.Code, next.Error.Message)}
-	case next.Event == "trackSubscribed":
-		var track trackSubscribed
-		if err := json.Unmarshal(next.Data, &track); err != nil {
+	case next.Event == "tracksSubscribed":
+		var data struct {
+			Tracks []subscribedTrack `json:"tracks"`
+		}
+		if err := json.Unmarshal(next.Data, &data); err != nil {
 			return err
 		}
-		s.tracks <- track
+		s.tracks <- data.Tracks
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ type Sent struct{ Packets, KeyRequests, Errors atomic.Uint64 }
 
 var sources atomic.Uint32
 
-// Source is one camera with a microphone.
+// Source is one microphone, with a camera unless Video is nil.
 type Source struct {
 	Video, Audio *webrtc.TrackLocalStaticRTP
 	sent         *Sent
@@ -60,11 +60,15 @@ type Source struct {
 }
 
 // NewSource creates the tracks of a source; stream is their id.
-func NewSource(stream string, sent *Sent) (*Source, error) {
-	video, err := webrtc.NewTrackLocalStaticRTP(
-		webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeVP8, ClockRate: 90000}, stream+"-video", stream)
-	if err != nil {
-		return nil, err
+func NewSource(stream string, camera bool, sent *Sent) (*Source, error) {
+	var video *webrtc.TrackLocalStaticRTP
+	var err error
+	if camera {
+		video, err = webrtc.NewTrackLocalStaticRTP(
+			webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeVP8, ClockRate: 90000}, stream+"-video", stream)
+		if err != nil {
+			return nil, err
+		}
 	}
 	audio, err := webrtc.NewTrackLocalStaticRTP(
 		webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeOpus, ClockRate: 48000, Channels: 2}, stream+"-audio", stream)
@@ -74,8 +78,13 @@ func NewSource(stream string, sent *Sent) (*Source, error) {
 	return &Source{Video: video, Audio: audio, sent: sent, stop: make(chan struct{})}, nil
 }
 
-// Tracks returns both tracks, audio first.
-func (s *Source) Tracks() []webrtc.TrackLocal { return []webrtc.TrackLocal{s.Audio, s.Video} }
+// Tracks returns the tracks, audio first.
+func (s *Source) Tracks() []webrtc.TrackLocal {
+	if s.Video == nil {
+		return []webrtc.TrackLocal{s.Audio}
+	}
+	return []webrtc.TrackLocal{s.Audio, s.Video}
+}
 
 // OnSender reads the RTCP of a sender until it is closed; PLI and FIR request a key frame.
 func (s *Source) OnSender(track webrtc.TrackLocal, sender *webrtc.RTPSender) {
@@ -103,9 +112,11 @@ func (s *Source) OnSender(track webrtc.TrackLocal, sender *webrtc.RTPSender) {
 	}()
 }
 
-// Start sends both tracks until Close.
+// Start sends the tracks until Close.
 func (s *Source) Start() {
-	go s.sendVideo()
+	if s.Video != nil {
+		go s.sendVideo()
+	}
 	go s.sendAudio()
 }
 
