@@ -20,7 +20,7 @@ export const closeCodes = {
   mediaLost: {
     code: 1001,
     reason: 'Media lost: join again',
-    description: 'The media worker of the peer died, its room continues, and its client did not request `setMigration`.',
+    description: 'The media worker of the peer died, its room continues, and its client did not request the feature `migrate`.',
   },
   malformed: { code: 4400, reason: 'Malformed message', description: 'A frame that is binary, no JSON, or no request with id and method.' },
   unauthenticated: { code: 4401, reason: 'Not authenticated', description: 'Authentication failed; the preceding response has the error.' },

@@ -28,6 +28,14 @@ export type RemoteComponent = z.infer<typeof remoteComponentSchema>;
 /** Exactly one of the two is the publisher of a track. */
 const origin = { peerId: z.string().optional(), componentId: z.string().optional() };
 const track = { trackId: z.string() };
+const subscribed = {
+  ...origin,
+  ...track,
+  transportId: z.string(),
+  kind: kindSchema,
+  rtpParameters: mediaObjects.rtpParameters,
+  paused: z.boolean(),
+};
 
 const audioLevelSchema = z.object({
   peerId: z.string(),
@@ -74,17 +82,8 @@ export const peerEventSchema = z.discriminatedUnion('event', [
   event('trackMetadataUpdated', { ...track, metadata: metadataSchema.nullable() }),
   event('trackPaused', { ...track, by: z.enum(['publisher', 'server']) }),
   event('trackResumed', { ...track, by: z.enum(['publisher', 'server']) }),
-  event('trackSubscribed', {
-    ...origin,
-    ...track,
-    transportId: z.string(),
-    kind: kindSchema,
-    rtpParameters: mediaObjects.rtpParameters,
-    paused: z.boolean(),
-    following: z.int().min(0).meta({
-      description: 'Number of trackSubscribed events that follow directly: negotiate once, when it is 0. Omitted by nodes before 0.8.',
-    }),
-  }),
+  event('tracksSubscribed', { tracks: z.array(z.object(subscribed).meta({ id: 'SubscribedTrack' })) }),
+  event('trackSubscribed', subscribed),
   event('trackUnsubscribed', { ...track }),
   event('trackNotSupported', {
     ...origin,
@@ -141,7 +140,7 @@ export const peerEventSchema = z.discriminatedUnion('event', [
   event('migrate', {
     reason: z.literal('lost').meta({
       description:
-        'The transports of this peer were lost. It creates new ones in the same session, and publishes its tracks again with their keys: they keep their ids for all peers. Tracks without a key were removed. What it received follows as trackSubscribed.',
+        'The transports of this peer were lost. It creates new ones in the same session, and publishes its tracks again with their keys: they keep their ids for all peers. Tracks without a key were removed. What it received is announced again.',
     }),
   }),
   event('draining', {

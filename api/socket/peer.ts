@@ -73,7 +73,7 @@ export const requestSchemas = {
   resumeTrack: z.strictObject({ trackId }),
   trackReady: z.strictObject({ trackId }).meta({
     description:
-      'The receiver of a trackSubscribed is ready and its media starts. Three of trackReady, setPreferredLayers and setPriority for each trackSubscribed do not count toward the message rate limit.',
+      'The receiver of a track is ready and its media starts. Three of trackReady, setPreferredLayers and setPriority for each announced track do not count toward the message rate limit.',
   }),
   tracksReady: z.strictObject({ trackIds: z.array(trackId).min(1).max(4096) }).meta({
     description: 'trackReady for each of them; tracks that have ended meanwhile are ignored. Nodes before 0.8 do not support it.',
@@ -110,9 +110,9 @@ export const requestSchemas = {
     description:
       'Receive `audioLevels` about three times a second while a peer is audible. A peer that reads too slowly misses some. Nodes before 0.8 do not support it.',
   }),
-  setMigration: z.strictObject({ enabled: z.boolean() }).meta({
+  setFeatures: z.strictObject({ features: z.array(z.string().min(1).max(64)).max(32) }).meta({
     description:
-      'Receive `migrate` if the media of this peer is lost with a media worker, instead of close code 1001. Nodes before 0.8 do not support it.',
+      'Events beyond those of 0.7 that this client handles: `tracksSubscribed` (instead of several trackSubscribed), and `migrate` (instead of close code 1001, if the media of this peer is lost with a media worker). Others are ignored. Send it before `join`. Nodes before 0.8 do not support it.',
   }),
   sendRpc: rpcRequestSchema.extend({ rpcId: id.meta({ description: 'Chosen by this peer, to find the response.' }), to: id }).meta({
     description:
@@ -187,7 +187,7 @@ export const responseSchemas = {
   unpublishData: empty,
   sendData: empty,
   setAudioLevels: empty,
-  setMigration: empty,
+  setFeatures: empty,
   sendRpc: empty,
   respondRpc: empty,
   ping: empty,

@@ -117,9 +117,10 @@ export class LiveKitSession implements PeerConnection {
       return;
     }
     const { publisher, subscriber } = this.#media ?? {};
-    if (event.event === 'trackSubscribed') {
-      this.#queue.allow(responsesPerTrack);
-      subscriber?.subscribed(event.data);
+    if (event.event === 'tracksSubscribed') {
+      const { tracks } = event.data;
+      this.#queue.allow(tracks.length * responsesPerTrack);
+      subscriber?.subscribed(tracks);
     } else if (event.event === 'trackUnsubscribed') subscriber?.unsubscribed(event.data.trackId);
     else if (isDataEvent(event)) this.#media?.data.received(event);
     else if (event.event === 'layersChanged') this.#layersChanged(event.data);

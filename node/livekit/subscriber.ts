@@ -64,21 +64,26 @@ export class Subscriber {
   /** Offers a connection with data channels and the tracks of the room, together if they are ready soon. @param capabilities of the room */
   start(capabilities: RtpCapabilities): void {
     const { subscriptions } = this.#options.room;
+    subscriptions.announcesTogether = true;
     subscriptions.join(capabilities);
     if (subscriptions.size === 0) this.#offer();
     else this.#initial = new Timer(initialDelayMs, () => this.#offer());
   }
 
-  /** The room sends a track, after the answer of the client. */
-  subscribed({ trackId, kind, peerId, componentId, rtpParameters, following }: Subscription): void {
+  /** The room sends tracks, after the answer of the client. */
+  subscribed(tracks: readonly Subscription[]): void {
+    for (const track of tracks) this.#add(track);
+    this.#changed = true;
+    this.#offer();
+  }
+
+  #add({ trackId, kind, peerId, componentId, rtpParameters }: Subscription): void {
     const parameters = rtpParameters as RtpParameters;
     const stream = `${participantSid(peerId ?? componentId ?? '')}|${trackSid(trackId)}`;
     const section: Section = { mid: parameters.mid ?? '', kind, trackId, parameters, stream, state: 'live' };
     const free = this.#sections.findIndex(({ state }) => state === 'free');
     if (free < 0) this.#sections.push(section);
     else this.#sections[free] = section;
-    this.#changed = true;
-    if (following === 0) this.#offer();
   }
 
   unsubscribed(trackId: string): void {

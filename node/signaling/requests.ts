@@ -43,8 +43,9 @@ const handlers: Handlers = {
     session.audioLevels = enabled;
     return {};
   },
-  setMigration: ({ session }, { enabled }) => {
-    session.publications.migrates = enabled;
+  setFeatures: ({ session }, { features }) => {
+    session.publications.migrates = features.includes('migrate');
+    session.subscriptions.announcesTogether = features.includes('tracksSubscribed');
     return {};
   },
   sendRpc: ({ session }, data) => done(session.sendRpc(data)),

@@ -141,7 +141,7 @@ export class PeerSession implements PeerConnection {
   /** Messages of peers that the socket does not read in time are dropped, without effect on other peers and the session. */
   send(event: PeerEvent): void {
     const { freeAnswers, freeAnswersPerOffer } = this.#options.limits;
-    if (event.event === 'trackSubscribed') this.#freeAnswers = Math.min(this.#freeAnswers + freeAnswersPerOffer, freeAnswers);
+    this.#freeAnswers = Math.min(this.#freeAnswers + offersIn(event) * freeAnswersPerOffer, freeAnswers);
     if (event.event === 'audioLevels') this.#sendLevels(event);
     else if (event.event !== 'data' && event.event !== 'transcriptAdded') this.#push(eventFrame(event));
     else if (this.#live && this.#socket && this.#socket.bufferedBytes > this.#options.limits.dataBufferedBytes) this.#drop(this.#socket);
@@ -326,4 +326,10 @@ export class PeerSession implements PeerConnection {
     const window = this.peer.timeout.resumeWindow(this.#options.resumeWindow() * 1_000, silentFor);
     this.#window = new Timer(window, () => this.end('goingAway', silentFor + window));
   }
+}
+
+/** Number of tracks that the event announces. */
+function offersIn({ event, data }: PeerEvent): number {
+  if (event === 'tracksSubscribed') return data.tracks.length;
+  return event === 'trackSubscribed' ? 1 : 0;
 }

@@ -20,7 +20,7 @@ async function join(t: TestContext, { api, peerSocketUrl }: StartedNode, id: str
   const { token } = body.data;
   const socket = await PeerSocket.enter(peerSocketUrl, token);
   t.after(() => socket.webSocket.terminate());
-  if (migrates) assert.equal((await socket.request('setMigration', { enabled: true })).ok, true);
+  if (migrates) assert.equal((await socket.request('setFeatures', { features: ['migrate'] })).ok, true);
   const send = await openTransports(socket);
   await socket.request('join', { rtpCapabilities: socket.welcome.data?.rtpCapabilities });
   return { id, token, socket, send };

@@ -19,12 +19,14 @@ export type SubscriptionsOptions = {
   dataAllowed: () => boolean;
 };
 
-type NewSubscription = Omit<Extract<PeerEvent, { event: 'trackSubscribed' }>['data'], 'following'>;
+type NewSubscription = Extract<PeerEvent, { event: 'trackSubscribed' }>['data'];
 /** How long a track waits for others, in milliseconds, so that the peer negotiates once for all of them. */
 const gatherTime = 50;
 
 /** Lives as long as one session of a peer. */
 export class Subscriptions {
+  /** One event announces all tracks that are subscribed together. */
+  announcesTogether = false;
   readonly #options: SubscriptionsOptions;
   readonly #tracks = new Map<string, Promise<void>>();
   readonly #dataTracks = new Map<string, Promise<void>>();
@@ -214,8 +216,12 @@ export class Subscriptions {
     this.#gathering = undefined;
     const subscriptions = this.#unannounced;
     this.#unannounced = [];
-    for (const [index, subscription] of subscriptions.entries())
-      this.#options.send({ event: 'trackSubscribed', data: { ...subscription, following: subscriptions.length - index - 1 } });
+    const { send } = this.#options;
+    if (this.announcesTogether) {
+      if (subscriptions.length > 0) send({ event: 'tracksSubscribed', data: { tracks: subscriptions } });
+      return;
+    }
+    for (const subscription of subscriptions) send({ event: 'trackSubscribed', data: subscription });
   }
 
   async #resume(trackId: string): Promise<void> {

@@ -56,7 +56,7 @@ export class FakeSocket {
   #welcomed = false;
   #count = 0;
   /** Methods that are answered automatically, with this data. */
-  readonly #automatic = new Map<string, (frame: RequestFrame) => object>([['setMigration', () => ({})]]);
+  readonly #automatic = new Map<string, (frame: RequestFrame) => object>([['setFeatures', () => ({})]]);
 
   constructor(webSocket: WebSocket) {
     this.webSocket = webSocket;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeMediaStreamTrack } from 'fake-mediastreamtrack';
 import { FakeHandler, testFakeParameters } from 'mediasoup-client';
-import type { EventData, RtpParameters } from '../../../packages/client/src/generated/protocol.ts';
+import type { RtpParameters } from '../../../packages/client/src/generated/protocol.ts';
 import { RequestError } from '../../../packages/client/src/index.ts';
 import { eventually } from '../../kit/eventually.ts';
 import type { FakeSocket } from './fake-server.ts';
@@ -93,7 +93,6 @@ test('received tracks are reported, end with their session, and are reported aga
       kind,
       rtpParameters: parameters,
       paused: false,
-      following: 0,
     });
   };
   arrive(socket, 'transport-1');
@@ -116,13 +115,12 @@ test('tracks that start together are received with one negotiation and one ready
   const { socket, reported, until } = await joinedWithMedia(t);
   const negotiated = t.mock.method(FakeHandler.prototype, 'receive');
   socket.manually('tracksReady').automatically('trackReady');
-  const arrive = (trackId: string, following: number | undefined, codecMimeType = 'audio/opus') => {
+  const arriving = (trackId: string, codecMimeType = 'audio/opus') => {
     const { kind, rtpParameters } = testFakeParameters.generateConsumerRemoteParameters({ codecMimeType });
-    const event = { peerId: 'anna', trackId, transportId: 'transport-1', kind, rtpParameters, paused: false, following };
-    socket.event('trackSubscribed', event as unknown as EventData['trackSubscribed']);
+    return { peerId: 'anna', trackId, transportId: 'transport-1', kind, rtpParameters: rtpParameters as RtpParameters, paused: false };
   };
-  for (const following of [3, 2, 1]) arrive(`a${following}`, following);
-  arrive('odd', 0, 'audio/ISAC');
+  const tracks = [arriving('a3'), arriving('a2'), arriving('a1'), arriving('odd', 'audio/ISAC')];
+  socket.event('tracksSubscribed', { tracks });
   assert.deepEqual((await socket.next()).data, { trackIds: ['a3', 'a2', 'a1'] });
   assert.deepEqual(
     negotiated.mock.calls.map((call) => call.arguments[0].map(({ trackId }) => trackId)),
@@ -131,7 +129,7 @@ test('tracks that start together are received with one negotiation and one ready
   // A node of version 0.7.
   const count = reported.length;
   socket.manually('trackReady');
-  arrive('old', undefined);
+  socket.event('trackSubscribed', arriving('old'));
   assert.deepEqual((await socket.next()).data, { trackId: 'old' });
   await until('trackSubscribed', ({ trackId }) => trackId === 'old');
   assert.equal(reported.length, count + 1);

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Method, requestSchemas, responseSchemas } from '../../../api/socket/peer.ts';
 import { eventually } from '../../kit/eventually.ts';
-import { fieldsOf } from '../../kit/fields.ts';
 import { PeerSocket } from '../../kit/network/peer-socket.ts';
 import { stopwatch } from '../../kit/promised-time.ts';
 import { enteredServer, type SocketServer, startSocketServer } from './socket-server.ts';
@@ -60,7 +59,7 @@ test('every method has its effect and a response that matches its schema', async
   await ask('setAudioLevels', { enabled: true });
   server.media.room('room').options.onAudioLevels([{ peerId: 'publisher', level: -30 }]);
   assert.deepEqual((await socket.waitFor('audioLevels')).levels, [{ peerId: 'publisher', level: -30 }]);
-  await ask('setMigration', { enabled: true });
+  await ask('setFeatures', { features: ['migrate', 'one of later'] });
   await ask('sendRpc', { rpcId: '1', to: 'publisher', method: 'dance', payload: null, timeout: 5 });
   const { rpcId } = await publisher.waitFor('rpcRequested');
   assert.equal((await publisher.request('respondRpc', { rpcId, payload: 'done' })).ok, true);
@@ -262,16 +261,19 @@ for (const together of [false, true]) {
     const server = await startSocketServer(t);
     const socket = await server.enter('newcomer');
     await fillRoom(server, 499);
+    if (together) await socket.request('setFeatures', { features: ['tracksSubscribed'] });
+    const before = socket.frames.length;
     const join = socket.request('join', { rtpCapabilities: {} });
     await socket.request('createTransport', { direction: 'recv' });
     await join;
-    await socket.waitFor('trackSubscribed', ({ following }) => following === 0);
-    const offers = socket.events('trackSubscribed').map(({ data }) => data);
-    assert.deepEqual(
-      fieldsOf(offers, 'following'),
-      Array.from({ length: 998 }, (_, index) => 997 - index),
-    );
-    const trackIds = offers.map(({ trackId }) => String(trackId));
+    const announced = () => {
+      if (!together) return socket.events('trackSubscribed').map(({ data }) => data);
+      return socket.events('tracksSubscribed').flatMap(({ data }) => data.tracks as Record<string, unknown>[]);
+    };
+    await eventually('all tracks', () => announced().length === 998);
+    // Two responses and one event.
+    if (together) assert.equal(socket.frames.length - before, 3);
+    const trackIds = announced().map(({ trackId }) => String(trackId));
     if (together) await socket.request('tracksReady', { trackIds });
     else for (const trackId of trackIds) socket.post('trackReady', { trackId });
     for (const trackId of trackIds) {
@@ -291,7 +293,7 @@ test('the number of free responses is limited by the number of offers', async (t
   await fillRoom(server, 1);
   socket.post('join', { rtpCapabilities: {} });
   await socket.request('createTransport', { direction: 'recv' });
-  await socket.waitFor('trackSubscribed', ({ following }) => following === 0);
+  await eventually('both tracks', () => socket.events('trackSubscribed').length === 2);
   // Six of eight are left, and two tracks were offered.
   for (let count = 0; count < 12; count += 1) assert.equal((await socket.request('trackReady', { trackId: 'any' })).ok, false);
   socket.post('trackReady', { trackId: 'any' });

@@ -28,7 +28,7 @@ export const goingAwayReason = 'Node going away: resume at another node';
 export const roomMovedCode = 1001;
 export const roomMovedReason = 'Node going away: join again at another node';
 
-/** The media worker of the peer died, its room continues, and its client did not request `setMigration`. */
+/** The media worker of the peer died, its room continues, and its client did not request the feature `migrate`. */
 export const mediaLostCode = 1001;
 export const mediaLostReason = 'Media lost: join again';
 

@@ -60,7 +60,7 @@ export type Requests = {
   resumeTrack: {
     trackId: string;
   };
-  /** The receiver of a trackSubscribed is ready and its media starts. Three of trackReady, setPreferredLayers and setPriority for each trackSubscribed do not count toward the message rate limit. */
+  /** The receiver of a track is ready and its media starts. Three of trackReady, setPreferredLayers and setPriority for each announced track do not count toward the message rate limit. */
   trackReady: {
     trackId: string;
   };
@@ -123,9 +123,9 @@ export type Requests = {
   setAudioLevels: {
     enabled: boolean;
   };
-  /** Receive `migrate` if the media of this peer is lost with a media worker, instead of close code 1001. Nodes before 0.8 do not support it. */
-  setMigration: {
-    enabled: boolean;
+  /** Events beyond those of 0.7 that this client handles: `tracksSubscribed` (instead of several trackSubscribed), and `migrate` (instead of close code 1001, if the media of this peer is lost with a media worker). Others are ignored. Send it before `join`. Nodes before 0.8 do not support it. */
+  setFeatures: {
+    features: string[];
   };
   /** Request something of another peer (by permission `data`). The response of the server means that the request was sent; `rpcResponded` or `rpcFailed` with the same rpcId follows. Nodes before 0.8 do not support it. */
   sendRpc: {
@@ -217,7 +217,7 @@ export type Responses = {
   unpublishData: Record<string, never>;
   sendData: Record<string, never>;
   setAudioLevels: Record<string, never>;
-  setMigration: Record<string, never>;
+  setFeatures: Record<string, never>;
   sendRpc: Record<string, never>;
   respondRpc: Record<string, never>;
   ping: Record<string, never>;
@@ -339,6 +339,12 @@ export type ServerEvent =
       };
     }
   | {
+      event: 'tracksSubscribed';
+      data: {
+        tracks: SubscribedTrack[];
+      };
+    }
+  | {
       event: 'trackSubscribed';
       data: {
         peerId?: string;
@@ -348,8 +354,6 @@ export type ServerEvent =
         kind: Kind;
         rtpParameters: RtpParameters;
         paused: boolean;
-        /** Number of trackSubscribed events that follow directly: negotiate once, when it is 0. Omitted by nodes before 0.8. */
-        following: number;
       };
     }
   | {
@@ -482,7 +486,7 @@ export type ServerEvent =
   | {
       event: 'migrate';
       data: {
-        /** The transports of this peer were lost. It creates new ones in the same session, and publishes its tracks again with their keys: they keep their ids for all peers. Tracks without a key were removed. What it received follows as trackSubscribed. */
+        /** The transports of this peer were lost. It creates new ones in the same session, and publishes its tracks again with their keys: they keep their ids for all peers. Tracks without a key were removed. What it received is announced again. */
         reason: 'lost';
       };
     }
@@ -678,6 +682,16 @@ export type StreamStats = {
   jitter?: number;
   score: number;
   [field: string]: unknown;
+};
+
+export type SubscribedTrack = {
+  peerId?: string;
+  componentId?: string;
+  trackId: string;
+  transportId: string;
+  kind: Kind;
+  rtpParameters: RtpParameters;
+  paused: boolean;
 };
 
 /** A published track. */

@@ -26,13 +26,16 @@ type Direction = 'send' | 'recv';
 /** Transports requested directly after authentication, so that responses arrive with the welcome. `sctp`: with data channels. */
 export type PrefetchedTransports = { sctp: boolean; recv: Promise<TransportOptions>; send: Promise<TransportOptions> | undefined };
 
+/** A track that the server sends. */
+export type Subscribed = EventData['trackSubscribed'];
+
 export type MediaSessionOptions = {
   request: Request;
   devices: DeviceCache;
   settings: Pick<RoomClientOptions, 'iceProtocols' | 'iceTransportPolicy' | 'decrypt'>;
   timing: Timing;
   logger: Logger;
-  subscribed: (origin: EventData['trackSubscribed'], consumer: types.Consumer) => void;
+  subscribed: (origin: Subscribed, consumer: types.Consumer) => void;
   unsubscribed: (trackId: string) => void;
   dataSubscribed: (origin: EventData['dataTrackSubscribed'], consumer: types.DataConsumer) => void;
   pathChanged: () => void;
@@ -78,8 +81,6 @@ export class MediaSession {
   readonly #keepers: IceRestarter[] = [];
   readonly #received = new Map<string, Received<types.Consumer>>();
   readonly #receivedData = new Map<string, Received<types.DataConsumer>>();
-  /** Tracks of an incomplete batch: they are received together with one negotiation. */
-  readonly #batch: { event: EventData['trackSubscribed']; entry: Received<types.Consumer> }[] = [];
   #device: types.Device | undefined;
   #sctp = false;
   #iceServers: IceServer[] = [];
@@ -153,23 +154,33 @@ export class MediaSession {
     return sender.produceData(options);
   }
 
-  async receive(event: EventData['trackSubscribed']): Promise<void> {
-    const entry: Received<types.Consumer> = { consumer: undefined, ended: false };
-    this.#received.set(event.trackId, entry);
-    this.#batch.push({ event, entry });
-    if (event.following > 0) return;
-    const made = await Promise.allSettled(this.#batch.splice(0).map((each) => this.#consume(each.event, each.entry)));
-    const trackIds = made.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
-    // Nodes before 0.8 send no batches and support only trackReady.
-    if (event.following === undefined)
+  /** Nodes before 0.8 send one event for each track, and support only trackReady. */
+  async receive(track: Subscribed): Promise<void> {
+    await this.#receive([track], (trackIds) => {
       for (const trackId of trackIds) this.#run(this.#options.request('trackReady', { trackId }), 'trackReady');
-    else if (trackIds.length > 0) this.#run(this.#options.request('tracksReady', { trackIds }), 'tracksReady');
+    });
+  }
+
+  async receiveAll(tracks: readonly Subscribed[]): Promise<void> {
+    await this.#receive(tracks, (trackIds) => {
+      if (trackIds.length > 0) this.#run(this.#options.request('tracksReady', { trackIds }), 'tracksReady');
+    });
+  }
+
+  async #receive(tracks: readonly Subscribed[], ready: (trackIds: string[]) => void): Promise<void> {
+    const entries = tracks.map((track) => {
+      const entry: Received<types.Consumer> = { consumer: undefined, ended: false };
+      this.#received.set(track.trackId, entry);
+      return { track, entry };
+    });
+    const made = await Promise.allSettled(entries.map(({ track, entry }) => this.#consume(track, entry)));
+    ready(made.flatMap((each) => (each.status === 'fulfilled' ? each.value : [])));
     const failed = made.find((each) => each.status === 'rejected');
     if (failed) throw failed.reason;
   }
 
   /** @returns the id of the track if it is received */
-  async #consume(event: EventData['trackSubscribed'], entry: Received<types.Consumer>): Promise<string[]> {
+  async #consume(event: Subscribed, entry: Received<types.Consumer>): Promise<string[]> {
     const transport = await this.#receiver(event.transportId);
     if (!transport || entry.ended) return [];
     const { decrypt } = this.#options.settings;
@@ -253,7 +264,6 @@ export class MediaSession {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#batch.length = 0;
     this.#recv.reject(new SessionLostError());
     for (const keeper of this.#keepers) keeper.stop();
     for (const trackId of [...this.#received.keys()]) this.unreceive(trackId);

@@ -3,19 +3,19 @@ import type { types } from 'mediasoup-client';
 import type { Connection } from '../connection.ts';
 import { DataChannel, type DataChannelOptions, RemoteDataChannel } from '../data-channel.ts';
 import { SessionLostError } from '../errors.ts';
-import type { EventData, JoinResponse, Json, ServerEvent } from '../generated/protocol.ts';
+import type { JoinResponse, Json, ServerEvent } from '../generated/protocol.ts';
 import type { RoomClientOptions, Timing } from '../options.ts';
 import { DeviceCache } from './device.ts';
 import type { LocalTrack, LocalTrackEnd } from './local-track.ts';
 import { LocalTracks } from './local-tracks.ts';
 import type { MediaPath } from './media-path.ts';
-import { MediaSession, type PrefetchedTransports, type Request, requestTransports } from './media-session.ts';
+import { MediaSession, type PrefetchedTransports, type Request, requestTransports, type Subscribed } from './media-session.ts';
 
 export type RoomMediaOptions = {
   settings: RoomClientOptions;
   timing: Timing;
   request: Connection['request'];
-  subscribed: (origin: EventData['trackSubscribed'], consumer: types.Consumer) => void;
+  subscribed: (origin: Subscribed, consumer: types.Consumer) => void;
   unsubscribed: (trackId: string) => void;
   dataChannel: (channel: RemoteDataChannel) => void;
   /** True if the application listens for data channels of other peers. */
@@ -83,10 +83,10 @@ export class RoomMedia {
     for (const request of requests) request.catch(() => {});
     const rtpCapabilities = await session.load(joinResponse);
     // The server processes requests in order: join need not wait for the transport responses.
+    // Nodes before 0.8 reject it.
+    this.#request('setFeatures', { features: ['migrate', 'tracksSubscribed'] }).catch(() => {});
     const joined = this.#request('join', { rtpCapabilities, ...(metadata !== undefined && { metadata }) });
     joined.catch(() => {});
-    // Nodes before 0.8 reject it.
-    this.#request('setMigration', { enabled: true }).catch(() => {});
     this.#joinResponse = joinResponse;
     await this.#open(session, joinResponse, early);
     await Promise.all([...requests, joined]);
@@ -96,6 +96,9 @@ export class RoomMedia {
   /** @returns true if the event concerned media and was handled */
   take({ event, data }: ServerEvent): boolean {
     switch (event) {
+      case 'tracksSubscribed':
+        this.#run(this.#session?.receiveAll(data.tracks), 'could not receive tracks');
+        return true;
       case 'trackSubscribed':
         this.#run(this.#session?.receive(data), 'could not receive track');
         return true;
