@@ -1,16 +1,19 @@
-// LiveKit's unmodified client in Chromium through a drain and the loss of a node: it comes back by itself, with media.
+// LiveKit's unmodified client in Chromium through a drain, the loss of a node and of the network: it comes back by itself, with media.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import { eventuallyIn, startBrowser } from '../kit/browser/browser.ts';
 import { servePlainPage } from '../kit/browser/plain-page.ts';
 import { eventually } from '../kit/eventually.ts';
+import { freePort } from '../kit/network/free-ports.ts';
+import { makeNamespace, mayMakeNamespaces } from '../kit/network/network-namespace.ts';
 import { type NodeProcess, startNodeProcess } from '../kit/processes/node-process.ts';
 import { type NodeAccess, startNode } from '../kit/processes/start-node.ts';
 import { assertPrompt } from '../kit/promised-time.ts';
 import { blue, type ClientFixture, css, red } from './client-kit.ts';
 import { LiveKitPeer, livekitEnvironment } from './livekit-kit.ts';
 
-/** Milliseconds from the loss of a node to media. */
+/** Milliseconds from the end of a cut or the loss of a node to media. */
 const goal = 10_000;
 
 async function clusterHas({ api }: Pick<NodeAccess, 'api'>, nodes: number): Promise<void> {
@@ -36,13 +39,18 @@ async function startCall(
   for (const each of [node, lost]) await clusterHas(each, 2);
   const pageUrl = await servePlainPage(t, '127.0.0.1', undefined, 'livekit-page.ts');
   const fixture: ClientFixture = { node, browser: await startBrowser(t, { shared: true }), pageUrl, roomId };
+  const { peers, flows } = await call(fixture);
+  return { lost, fixture, peers, flows };
+}
+
+async function call(fixture: ClientFixture, url = fixture.node.url): Promise<{ peers: LiveKitPeer[]; flows: () => Promise<unknown> }> {
   const token = { video: { roomCreate: true } };
-  const [ada, bob] = [await LiveKitPeer.join(fixture, 'ada', { token }), await LiveKitPeer.join(fixture, 'bob', { token })];
+  const [ada, bob] = [await LiveKitPeer.join(fixture, 'ada', { token, url }), await LiveKitPeer.join(fixture, 'bob', { token, url })];
   await ada.publish({ colour: css(red), tone: 440 });
   await bob.publish({ colour: css(blue) });
   const flows = () => Promise.all([ada.sees(bob, blue), bob.sees(ada, red), bob.hears(ada, 440)]);
   await flows();
-  return { lost, fixture, flows, peers: [ada, bob] };
+  return { peers: [ada, bob], flows };
 }
 
 /** Resolves when the client joined again. */
@@ -76,5 +84,34 @@ test('clients whose node is killed join again, and their media continues in the 
   const back = performance.now() - since;
   t.diagnostic(`audio and video ${Math.round(back)} ms after the loss`);
   assertPrompt('audio and video', back, { promised: goal });
+  await neverLeft(peers);
+});
+
+const withNetwork = { skip: mayMakeNamespaces ? false : 'network namespaces need root' };
+
+test('clients without a network for five seconds have their media again after it', withNetwork, async (t) => {
+  const machine = await makeNamespace(t);
+  const port = await freePort(machine.here);
+  const host = `${machine.hereName}:${port}`;
+  const node = await startNode(t, {
+    ...livekitEnvironment,
+    SVC_IP: machine.here,
+    SVC_PORT: String(port),
+    SVC_HOST: host,
+    SVC_WEBRTC_TURN_LISTEN_IP: machine.here,
+  });
+  const pageUrl = (await servePlainPage(t, machine.here, undefined, 'livekit-page.ts')).replace(machine.here, machine.hereName);
+  const browser = await startBrowser(t, { args: [machine.nameFlag], wrap: machine.wrap });
+  const { room } = (await node.api.post('/room', {})).body.data;
+  const fixture: ClientFixture = { node, browser, pageUrl, roomId: room.id };
+  const { peers, flows } = await call(fixture, `http://${host}`);
+  await machine.setLink(false);
+  const [ada] = peers;
+  await eventuallyIn((ada as LiveKitPeer).page, async () => (await livekit.rooms.main?.frameOf('bob')) === undefined);
+  await wait(5_000);
+  await machine.setLink(true);
+  const since = performance.now();
+  await flows();
+  t.diagnostic(`audio and video ${Math.round(performance.now() - since)} ms after the cut`);
   await neverLeft(peers);
 });
