@@ -254,18 +254,25 @@ attack(attacks.waiting, async (t) => {
     ['setPeerMetadata', { metadata: { name: 'Guest' } }],
   ];
   let count = 0;
-  await repeat(40, () => {
+  const post = () => {
     const [method, data] = requests[count % requests.length] ?? ['ping', {}];
     guest.post(method, data);
     count += 1;
-  });
+  };
+  await repeat(40, post);
+  // A busy computer may have sent fewer requests than are held.
+  const rejected = () => {
+    if (/too_many_requests/.test(JSON.stringify(guest.frames))) return true;
+    post();
+    return false;
+  };
+  await eventually('a request is rejected', rejected, { every: 25 });
   assert.equal((await witness.request('sendData', { label: 'secret', payload: 1 })).ok, true);
   await healthStats();
   assert.equal((await guest.request('ping')).ok, true);
   assert.deepEqual([guest.events(), witness.events()], [[], []]);
   const { body } = await api.get('/room/evil/peer/guest');
   assert.equal(body.data.peer.status, 'waiting');
-  assert.match(JSON.stringify(guest.frames), /too_many_requests/);
 });
 
 attack(attacks.webhooks, async (t) => {
