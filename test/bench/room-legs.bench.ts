@@ -42,7 +42,11 @@ export async function benchRoomLegs(report: Report, { quick }: BenchOptions): Pr
   ]);
   const crowd = quick ? 6 : audience;
   const many = ['media', '-microphones', ...flags.slice(1), '-receivers', String(crowd)];
-  const { joins_per_second, idle_mib, loaded_mib, silent, lost, expected } = await measureNode<Crowd>(load, many, limit(crowd / 2));
+  const { joins_per_second, idle_mib, loaded_mib, silent, lost, expected } = await measureNode<Crowd>(load, many, {
+    ...limit(crowd / 2),
+    // The publisher is a peer too.
+    SVC_MAX_PEERS_PER_ROOM: String(crowd + 1),
+  });
   report.print(`One microphone with ${crowd} receivers in a room on two media workers`, [
     { what: 'joins, one after the other', value: joins_per_second, unit: '/s' },
     { what: 'memory of a receiver', value: ((loaded_mib - idle_mib) * 1024) / crowd, unit: 'KiB' },
