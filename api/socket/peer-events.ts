@@ -28,14 +28,18 @@ export type RemoteComponent = z.infer<typeof remoteComponentSchema>;
 /** Exactly one of the two is the publisher of a track. */
 const origin = { peerId: z.string().optional(), componentId: z.string().optional() };
 const track = { trackId: z.string() };
-const subscribed = {
-  ...origin,
-  ...track,
-  transportId: z.string(),
-  kind: kindSchema,
-  rtpParameters: mediaObjects.rtpParameters,
-  paused: z.boolean(),
-};
+/** A track that the server will send, after trackReady or tracksReady. */
+const subscribedTrackSchema = z
+  .object({
+    ...origin,
+    ...track,
+    transportId: z.string(),
+    kind: kindSchema,
+    rtpParameters: mediaObjects.rtpParameters,
+    paused: z.boolean(),
+  })
+  .meta({ id: 'SubscribedTrack' });
+export type SubscribedTrack = z.infer<typeof subscribedTrackSchema>;
 
 const audioLevelSchema = z.object({
   peerId: z.string(),
@@ -43,8 +47,9 @@ const audioLevelSchema = z.object({
 });
 export type AudioLevel = z.infer<typeof audioLevelSchema>;
 
-const event = <Name extends string, Shape extends z.ZodRawShape>(name: Name, shape: Shape) =>
-  z.object({ event: z.literal(name), data: z.object(shape) }).meta({ id: `event_${name}` });
+const eventWith = <Name extends string, Data extends z.ZodObject>(name: Name, data: Data) =>
+  z.object({ event: z.literal(name), data }).meta({ id: `event_${name}` });
+const event = <Name extends string, Shape extends z.ZodRawShape>(name: Name, shape: Shape) => eventWith(name, z.object(shape));
 
 /** The room as a peer gets it when it joins. */
 export const presentSchemas = {
@@ -82,8 +87,8 @@ export const peerEventSchema = z.discriminatedUnion('event', [
   event('trackMetadataUpdated', { ...track, metadata: metadataSchema.nullable() }),
   event('trackPaused', { ...track, by: z.enum(['publisher', 'server']) }),
   event('trackResumed', { ...track, by: z.enum(['publisher', 'server']) }),
-  event('tracksSubscribed', { tracks: z.array(z.object(subscribed).meta({ id: 'SubscribedTrack' })) }),
-  event('trackSubscribed', subscribed),
+  event('tracksSubscribed', { tracks: z.array(subscribedTrackSchema) }),
+  eventWith('trackSubscribed', subscribedTrackSchema),
   event('trackUnsubscribed', { ...track }),
   event('trackNotSupported', {
     ...origin,

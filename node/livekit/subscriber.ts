@@ -1,7 +1,7 @@
 // Subscriber connection of a LiveKit client: offers what the client receives, one offer at a time.
 import { SessionDescription } from '@livekit/protocol';
 import { transportOptionsSchema } from '../../api/media-objects.ts';
-import type { PeerEvent } from '../../api/socket/peer-events.ts';
+import type { SubscribedTrack } from '../../api/socket/peer-events.ts';
 import type { Kind } from '../../api/track.ts';
 import { Timer } from '../common/timer.ts';
 import type { RoomSession } from '../rooms/peers/room-session.ts';
@@ -17,7 +17,6 @@ const answerTimeoutMs = 30_000;
 const initialDelayMs = 100;
 const dataMid = 'data';
 
-export type Subscription = Extract<PeerEvent, { event: 'trackSubscribed' }>['data'];
 /**
  * A section of the offers. `closed`: its track ended; `free`: the client has answered that, so that another track may use its position
  * (RFC 8829, section 5.2.2).
@@ -71,13 +70,13 @@ export class Subscriber {
   }
 
   /** The room sends tracks, after the answer of the client. */
-  subscribed(tracks: readonly Subscription[]): void {
+  subscribed(tracks: readonly SubscribedTrack[]): void {
     for (const track of tracks) this.#add(track);
     this.#changed = true;
     this.#offer();
   }
 
-  #add({ trackId, kind, peerId, componentId, rtpParameters }: Subscription): void {
+  #add({ trackId, kind, peerId, componentId, rtpParameters }: SubscribedTrack): void {
     const parameters = rtpParameters as RtpParameters;
     const stream = `${participantSid(peerId ?? componentId ?? '')}|${trackSid(trackId)}`;
     const section: Section = { mid: parameters.mid ?? '', kind, trackId, parameters, stream, state: 'live' };

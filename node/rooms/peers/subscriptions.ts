@@ -1,6 +1,6 @@
 // Subscriptions of one connected peer: tracks and data of the others, automatically (auto) or on request (manual).
 import { ServiceError } from '../../../api/errors.ts';
-import type { PeerEvent } from '../../../api/socket/peer-events.ts';
+import type { PeerEvent, SubscribedTrack } from '../../../api/socket/peer-events.ts';
 import type { Log } from '../../common/log.ts';
 import { Timer } from '../../common/timer.ts';
 import type { Layers, PeerMedia, WireObject } from '../interfaces.ts';
@@ -19,7 +19,6 @@ export type SubscriptionsOptions = {
   dataAllowed: () => boolean;
 };
 
-type NewSubscription = Extract<PeerEvent, { event: 'trackSubscribed' }>['data'];
 /** How long a track waits for others, in milliseconds, so that the peer negotiates once for all of them. */
 const gatherTime = 50;
 
@@ -39,7 +38,7 @@ export class Subscriptions {
   /** Number of pending requests to the media worker. */
   #pending = 0;
   /** Subscriptions to announce, together with those still pending at the worker. */
-  #unannounced: NewSubscription[] = [];
+  #unannounced: SubscribedTrack[] = [];
   #gathering: Timer | undefined;
   #mode: 'auto' | 'manual' = 'auto';
   #rtpCapabilities: WireObject | undefined;
@@ -205,7 +204,7 @@ export class Subscriptions {
     });
   }
 
-  #gather(track: Track, subscription: NewSubscription): void {
+  #gather(track: Track, subscription: SubscribedTrack): void {
     this.#unready.set(track.id, track);
     this.#unannounced.push(subscription);
     this.#gathering ??= new Timer(gatherTime, () => this.#announce());

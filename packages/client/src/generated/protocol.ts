@@ -344,18 +344,7 @@ export type ServerEvent =
         tracks: SubscribedTrack[];
       };
     }
-  | {
-      event: 'trackSubscribed';
-      data: {
-        peerId?: string;
-        componentId?: string;
-        trackId: string;
-        transportId: string;
-        kind: Kind;
-        rtpParameters: RtpParameters;
-        paused: boolean;
-      };
-    }
+  | { event: 'trackSubscribed'; data: SubscribedTrack }
   | {
       event: 'trackUnsubscribed';
       data: {

@@ -12,6 +12,7 @@ import type {
   RtpCapabilities,
   RtpParameters,
   SctpStreamParameters,
+  SubscribedTrack,
   TransportOptions,
 } from '../generated/protocol.ts';
 import type { Logger, RoomClientOptions, Timing } from '../options.ts';
@@ -26,16 +27,13 @@ type Direction = 'send' | 'recv';
 /** Transports requested directly after authentication, so that responses arrive with the welcome. `sctp`: with data channels. */
 export type PrefetchedTransports = { sctp: boolean; recv: Promise<TransportOptions>; send: Promise<TransportOptions> | undefined };
 
-/** A track that the server sends. */
-export type Subscribed = EventData['trackSubscribed'];
-
 export type MediaSessionOptions = {
   request: Request;
   devices: DeviceCache;
   settings: Pick<RoomClientOptions, 'iceProtocols' | 'iceTransportPolicy' | 'decrypt'>;
   timing: Timing;
   logger: Logger;
-  subscribed: (origin: Subscribed, consumer: types.Consumer) => void;
+  subscribed: (origin: SubscribedTrack, consumer: types.Consumer) => void;
   unsubscribed: (trackId: string) => void;
   dataSubscribed: (origin: EventData['dataTrackSubscribed'], consumer: types.DataConsumer) => void;
   pathChanged: () => void;
@@ -155,19 +153,19 @@ export class MediaSession {
   }
 
   /** Nodes before 0.8 send one event for each track, and support only trackReady. */
-  async receive(track: Subscribed): Promise<void> {
+  async receive(track: SubscribedTrack): Promise<void> {
     await this.#receive([track], (trackIds) => {
       for (const trackId of trackIds) this.#run(this.#options.request('trackReady', { trackId }), 'trackReady');
     });
   }
 
-  async receiveAll(tracks: readonly Subscribed[]): Promise<void> {
+  async receiveAll(tracks: readonly SubscribedTrack[]): Promise<void> {
     await this.#receive(tracks, (trackIds) => {
       if (trackIds.length > 0) this.#run(this.#options.request('tracksReady', { trackIds }), 'tracksReady');
     });
   }
 
-  async #receive(tracks: readonly Subscribed[], ready: (trackIds: string[]) => void): Promise<void> {
+  async #receive(tracks: readonly SubscribedTrack[], ready: (trackIds: string[]) => void): Promise<void> {
     const entries = tracks.map((track) => {
       const entry: Received<types.Consumer> = { consumer: undefined, ended: false };
       this.#received.set(track.trackId, entry);
@@ -180,7 +178,7 @@ export class MediaSession {
   }
 
   /** @returns the id of the track if it is received */
-  async #consume(event: Subscribed, entry: Received<types.Consumer>): Promise<string[]> {
+  async #consume(event: SubscribedTrack, entry: Received<types.Consumer>): Promise<string[]> {
     const transport = await this.#receiver(event.transportId);
     if (!transport || entry.ended) return [];
     const { decrypt } = this.#options.settings;

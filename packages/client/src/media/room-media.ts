@@ -3,19 +3,19 @@ import type { types } from 'mediasoup-client';
 import type { Connection } from '../connection.ts';
 import { DataChannel, type DataChannelOptions, RemoteDataChannel } from '../data-channel.ts';
 import { SessionLostError } from '../errors.ts';
-import type { JoinResponse, Json, ServerEvent } from '../generated/protocol.ts';
+import type { JoinResponse, Json, ServerEvent, SubscribedTrack } from '../generated/protocol.ts';
 import type { RoomClientOptions, Timing } from '../options.ts';
 import { DeviceCache } from './device.ts';
 import type { LocalTrack, LocalTrackEnd } from './local-track.ts';
 import { LocalTracks } from './local-tracks.ts';
 import type { MediaPath } from './media-path.ts';
-import { MediaSession, type PrefetchedTransports, type Request, requestTransports, type Subscribed } from './media-session.ts';
+import { MediaSession, type PrefetchedTransports, type Request, requestTransports } from './media-session.ts';
 
 export type RoomMediaOptions = {
   settings: RoomClientOptions;
   timing: Timing;
   request: Connection['request'];
-  subscribed: (origin: Subscribed, consumer: types.Consumer) => void;
+  subscribed: (origin: SubscribedTrack, consumer: types.Consumer) => void;
   unsubscribed: (trackId: string) => void;
   dataChannel: (channel: RemoteDataChannel) => void;
   /** True if the application listens for data channels of other peers. */
