@@ -9,6 +9,7 @@ import { type StartedBrowser, startBrowser } from '../kit/browser/browser.ts';
 import { servePlainPage } from '../kit/browser/plain-page.ts';
 import { benchContext } from './bench-context.ts';
 import type { Sent } from './forward-page.ts';
+import { inTurn } from './node-load.ts';
 import { type BenchProcess, benchToken, moveToOtherCore, startPinned, startPinnedNode } from './processes.ts';
 import type { Report } from './report.ts';
 import { quantile } from './statistics.ts';
@@ -19,7 +20,8 @@ const rounds = 3;
 const warmUp = 20_000;
 const window = 15_000;
 
-type Side = 'ours' | 'bare';
+const sides = ['ours', 'bare'] as const;
+type Side = (typeof sides)[number];
 type Pages = { browser: StartedBrowser; url: string; script: string };
 type Load = { sent: () => Promise<Sent[]> };
 /** Microseconds per forwarded packet, and forwarded packets per second. */
@@ -28,17 +30,10 @@ type Result = { perPacket: number; main: number; worker: number; packetRate: num
 export async function benchForward(report: Report): Promise<void> {
   moveToOtherCore();
   const { t, end } = benchContext();
-  const results: Record<Side, Result[]> = { ours: [], bare: [] };
+  let results: Record<Side, Result[]>;
   try {
     const pages = { url: await servePlainPage(t), browser: await startBrowser(t), script: await bundle() };
-    for (let round = 0; round < rounds; round += 1) {
-      // Alternate the order, so that drift affects both.
-      const order: Side[] = round % 2 === 0 ? ['ours', 'bare'] : ['bare', 'ours'];
-      for (const side of order) {
-        const result = await measure(side, pages);
-        results[side].push(result);
-      }
-    }
+    results = await inTurn(sides, rounds, (side) => measure(side, pages));
   } finally {
     await end();
   }
