@@ -1,4 +1,4 @@
-// The node as in its image, for measurements: compiled JavaScript, next to the files that the image has (node/Dockerfile).
+// The node as in its image, for measurements: the bundle, next to the files that the image has (node/Dockerfile).
 
 import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -8,23 +8,22 @@ import { root } from './paths.mjs';
 
 const output = '.cache/image-node';
 
-/** Files of the image that are not compiled. */
-const linked = ['package.json', 'packages/console/dist', 'tools/worker/patches'];
+/** Files of the image that are not in the bundle. */
+const linked = ['packages/console/dist', 'tools/worker/patches'];
 
 /**
- * Compiles it if its sources changed since the last build.
+ * Builds it if its sources changed since the last build.
  * @returns {Promise<string>} the program
  */
 export async function ensureImageNode() {
-  const recipe = 'node/tsconfig.image.json';
-  const command = ['node_modules/typescript/bin/tsc', '-p', recipe, '--outDir', output];
+  const recipe = 'tools/images/build-node.mjs';
   await ensureBuild({
     name: 'the node as in its image',
     recipe,
-    sources: ['node', 'api', 'tracing', 'tsconfig.json'],
+    sources: ['node', 'api', 'tracing', 'package.json', recipe],
     output,
-    command,
-    script: `node ${command.join(' ')}`,
+    command: [recipe, output],
+    script: `node ${recipe} ${output}`,
   });
   for (const path of linked) {
     const link = join(root, output, path);
