@@ -111,6 +111,14 @@ export const peerEventSchema = z.discriminatedUnion('event', [
     ...track,
     layers: z.object({ spatialLayer: z.number().int(), temporalLayer: z.number().int().optional() }).nullable(),
   }),
+  event('layersWanted', {
+    ...track,
+    spatialLayer: z
+      .number()
+      .int()
+      .nullable()
+      .meta({ description: 'Index of the largest encoding that a receiver of this video needs, 0 the smallest; null: none.' }),
+  }),
   event('audioLevels', {
     levels: z.array(audioLevelSchema).meta({ description: 'The loudest peers, at most 8, the loudest first; empty: no peer is audible.' }),
   }),

@@ -112,7 +112,7 @@ export const requestSchemas = {
   }),
   setFeatures: z.strictObject({ features: z.array(z.string().min(1).max(64)).max(32) }).meta({
     description:
-      'Events beyond those of 0.7 that this client handles: `tracksSubscribed` (instead of several trackSubscribed), and `migrate` (instead of close code 1001, if the media of this peer is lost with a media worker). Others are ignored. Send it before `join`. Nodes before 0.8 do not support it.',
+      'Events beyond those of 0.7 that this client handles: `tracksSubscribed` (instead of several trackSubscribed), `layersWanted`, and `migrate` (instead of close code 1001, if the media of this peer is lost with a media worker). Others are ignored. Send it before `join`. Nodes before 0.8 do not support it.',
   }),
   sendRpc: rpcRequestSchema.extend({ rpcId: id.meta({ description: 'Chosen by this peer, to find the response.' }), to: id }).meta({
     description:

@@ -1,4 +1,5 @@
 // Limits of the websocket of LiveKit clients; times in milliseconds, sizes in bytes. Its rates are those of the peer websocket.
+import { layerPauseDelayMs } from '../rooms/peers/layer-requests.ts';
 
 export const livekitLimits = {
   /** Maximum requests that are being authenticated: in total and of one network. Beyond it the oldest is closed. */
@@ -19,8 +20,7 @@ export const livekitLimits = {
   /** Maximum time without a pong, during which two pings are sent; the minimum is for peers that are removed early. */
   pongTimeout: 60_000,
   minPongTimeout: 2_000,
-  /** How long no receiver must need a layer of a video before its publisher may stop it. */
-  pauseDelay: 5_000,
+  pauseDelay: layerPauseDelayMs,
   /** Interval of reports of the connection quality. */
   qualityInterval: 5_000,
   /** Timeout of the closing handshake. */

@@ -16,6 +16,8 @@ export type TrackOptions = {
   metadata: Metadata | null;
   encoding: string;
   simulcast: boolean;
+  /** Number of simulcast encodings, that is of layers that its publisher can stop; default 1. */
+  layers?: number;
   paused: boolean;
   muted?: boolean;
   /** End to end, by its publisher. */
@@ -30,6 +32,7 @@ export class Track {
   readonly origin: TrackOrigin;
   readonly kind: Kind;
   readonly encrypted: boolean;
+  readonly layers: number;
   readonly #encoding: string;
   readonly #simulcast: boolean;
   readonly #componentType: ComponentType | undefined;
@@ -50,6 +53,7 @@ export class Track {
     this.paused = options.paused;
     this.muted = options.muted ?? false;
     this.encrypted = options.encrypted ?? false;
+    this.layers = options.layers ?? 1;
     this.#encoding = options.encoding;
     this.#simulcast = options.simulcast;
     this.#componentType = options.componentType;

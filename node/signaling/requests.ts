@@ -45,6 +45,7 @@ const handlers: Handlers = {
   },
   setFeatures: ({ session }, { features }) => {
     session.publications.migrates = features.includes('migrate');
+    session.publications.stopsLayers = features.includes('layersWanted');
     session.subscriptions.announcesTogether = features.includes('tracksSubscribed');
     return {};
   },

@@ -2,6 +2,7 @@
 import { ServiceError } from '../../../api/errors.ts';
 import type { Metadata } from '../../../api/json.ts';
 import type { Permissions } from '../../../api/peer.ts';
+import type { PeerEvent } from '../../../api/socket/peer-events.ts';
 import type { Kind } from '../../../api/track.ts';
 import type { Log } from '../../common/log.ts';
 import { Timer } from '../../common/timer.ts';
@@ -9,6 +10,7 @@ import type { ChangedBy, RoomChange } from '../changes/room-change.ts';
 import { newId } from '../ids.ts';
 import type { PeerMedia, WireObject } from '../interfaces.ts';
 import { type DataTrack, sourceOf, Track } from '../track.ts';
+import { LayerRequests, layerPauseDelayMs } from './layer-requests.ts';
 import type { Moderation } from './moderation.ts';
 import { Paced } from './paced.ts';
 import { mayReceive, type Receivers } from './receivers.ts';
@@ -35,6 +37,8 @@ export type PublicationsOptions = {
   media: PeerMedia;
   /** Outlives the session. */
   moderation: Moderation;
+  /** To the client of the peer. */
+  send: (event: PeerEvent) => void;
   /** Announces a change to the room. */
   announce: (change: RoomChange) => void;
   permissions: () => Permissions;
@@ -45,15 +49,20 @@ export type PublicationsOptions = {
 
 /** Time to publish an interrupted track again, in milliseconds. Its client may be without a socket. */
 const interruptedTimeoutMs = 60_000;
+/** Of a track that is being published. */
+const maxLayers = 8;
 
 /** Lives as long as one session of a peer. */
 export class Publications {
   /** True if the client publishes its tracks again when the media of the peer is lost. */
   migrates = false;
+  /** True if the client stops layers that no receiver needs. */
+  stopsLayers = false;
   readonly #options: PublicationsOptions;
   readonly #tracks = new Map<string, Track>();
   readonly #dataTracks = new Map<string, DataTrack>();
   readonly #shownMetadata = new Map<string, Paced<Metadata | null>>();
+  readonly #layers: LayerRequests;
   #receivers: Receivers = 'all';
   /** Requests in flight count too, so that concurrent requests cannot exceed the limit. */
   #pending = 0;
@@ -63,6 +72,15 @@ export class Publications {
 
   constructor(options: PublicationsOptions) {
     this.#options = options;
+    this.#layers = new LayerRequests({
+      pauseDelayMs: layerPauseDelayMs,
+      topLayer: (trackId) => (this.#tracks.get(trackId)?.layers ?? maxLayers) - 1,
+      request: (trackId, layer) => {
+        const exists = this.#tracks.has(trackId);
+        if (exists) options.send({ event: 'layersWanted', data: { trackId, spatialLayer: layer ?? null } });
+        return exists;
+      },
+    });
   }
 
   get tracks(): Iterable<Track> {
@@ -84,8 +102,9 @@ export class Publications {
     const interrupted = this.#interruptedWith(named);
     if (interrupted) return this.#restore(interrupted, request);
     this.#mayPublish(named);
-    const encodings = rtpParameters.encodings;
-    if (!this.#options.enableSimulcast && Array.isArray(encodings) && encodings.length > 1) {
+    const { encodings } = rtpParameters;
+    const layers = Array.isArray(encodings) ? Math.max(1, encodings.length) : 1;
+    if (!this.#options.enableSimulcast && layers > 1) {
       throw new ServiceError('forbidden', 'Simulcast is not enabled for this peer');
     }
     const trackId = request.trackId ?? newId();
@@ -101,7 +120,7 @@ export class Publications {
       media.unpublish(trackId);
       throw error;
     }
-    const track = new Track({ id: trackId, ...named, origin: { peerId }, encoding, simulcast, paused, muted, encrypted });
+    const track = new Track({ id: trackId, ...named, origin: { peerId }, encoding, simulcast, layers, paused, muted, encrypted });
     this.#tracks.set(trackId, track);
     this.#options.log.info({ track: trackId, kind, encoding }, 'track added');
     this.#options.announce({ kind: 'trackAdded', track });
@@ -110,8 +129,15 @@ export class Publications {
     return { trackId, muted };
   }
 
+  /** `layer`: the largest one that receivers of a video need; undefined: none. */
+  layerNeeded(trackId: string, layer: number | undefined): void {
+    if (this.stopsLayers) this.#layers.need(trackId, layer);
+  }
+
   /** The media of the peer was lost. A track stays if its client publishes it again, with the same key. */
   mediaLost(): void {
+    // Tracks that are published again begin with all layers.
+    this.#layers.close();
     for (const id of [...this.#dataTracks.keys()]) this.removeData(id);
     for (const track of [...this.#tracks.values()]) {
       if (track.key === null) this.removeTrack(track.id, 'publisher');
@@ -156,6 +182,7 @@ export class Publications {
   removeTrack(trackId: string, by: ChangedBy = 'server'): void {
     const track = this.#require(trackId);
     this.#tracks.delete(trackId);
+    this.#layers.forget(trackId);
     this.#shownMetadata.get(trackId)?.stop();
     this.#shownMetadata.delete(trackId);
     this.#options.moderation.ended(track, by === 'server');
@@ -252,6 +279,7 @@ export class Publications {
   close(): void {
     this.#closed = true;
     this.#interruption?.stop();
+    this.#layers.close();
     this.clear();
     for (const id of [...this.#tracks.keys()]) this.removeTrack(id, 'publisher');
   }

@@ -59,7 +59,10 @@ export class RoomSession {
     this.#room = room;
     this.media = room.media.openPeer(peerId, {
       layersChanged: (trackId, layers) => connection.send({ event: 'layersChanged', data: { trackId, layers } }),
-      ...(connection.layerNeeded && { layerNeeded: (trackId, layer) => connection.layerNeeded?.(trackId, layer) }),
+      layerNeeded: (trackId, layer) => {
+        connection.layerNeeded?.(trackId, layer);
+        this.publications.layerNeeded(trackId, layer);
+      },
       failed: options.failed,
       lost: () => this.#mediaLost(),
       ...(connection.transportChanged && { transportChanged: (state) => connection.transportChanged?.(state) }),
@@ -80,6 +83,7 @@ export class RoomSession {
       log,
       media: this.media,
       moderation,
+      send: (event) => connection.send(event),
       announce: room.announce,
       permissions,
       audioOnly: room.audioOnly,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { closingForCode, closingForError } from '../../../packages/client/src/closing.ts';
 import { Credentials } from '../../../packages/client/src/credentials.ts';
-import { defaultEncodings, startBitrate } from '../../../packages/client/src/media/encodings.ts';
+import { activateLayers, defaultEncodings, startBitrate } from '../../../packages/client/src/media/encodings.ts';
 import { chooseLayers, fullSize, layersOf } from '../../../packages/client/src/media/layers.ts';
 import { AdaptiveOpenTimeout } from '../../../packages/client/src/open-timeout.ts';
 import { defaultTiming, retryDelay, socketUrl, socketUrls } from '../../../packages/client/src/options.ts';
@@ -140,4 +140,16 @@ test('a client authenticates with exactly one of token and accessToken, and then
     credentials.renewed('b');
     assert.deepEqual(credentials.current(), { token: 'b' });
   }
+});
+
+test('layers up to the needed one are sent, except those that the application published inactive', () => {
+  const sent = (top: number | null, published: { active?: boolean }[] = []) => {
+    const encodings = [{ active: true }, { active: false }, {}] as { active?: boolean }[];
+    activateLayers(encodings, top, published);
+    return encodings.map(({ active }) => active);
+  };
+  assert.deepEqual(sent(null), [false, false, false]);
+  assert.deepEqual(sent(0), [true, false, false]);
+  assert.deepEqual(sent(7), [true, true, true]);
+  assert.deepEqual(sent(2, [{}, { active: false }, { active: true }]), [true, false, true]);
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { SubscribedQualityUpdate, VideoQuality } from '@livekit/protocol';
-import { Dynacast, dynacastStep, qualityOf, type SentVideo } from '../../../node/livekit/dynacast.ts';
+import { Dynacast, qualityOf, type SentVideo } from '../../../node/livekit/dynacast.ts';
 import { trackSid } from '../../../node/livekit/ids.ts';
 import type { Message } from '../../../node/livekit/messages.ts';
 
@@ -26,18 +26,6 @@ function start(t: TestContext, videos: Record<string, SentVideo> = { camera: sim
     });
   return { dynacast, requests, wait: (time: number) => t.mock.timers.tick(time) };
 }
-
-test('more layers are requested now, fewer later', () => {
-  const steps = [
-    [2, 2, 'none'],
-    [undefined, undefined, 'none'],
-    [2, 0, 'now'],
-    [0, undefined, 'now'],
-    [0, 2, 'later'],
-    [undefined, 0, 'later'],
-  ] as const;
-  for (const [needed, requested, step] of steps) assert.equal(dynacastStep(needed, requested), step);
-});
 
 test('a layer has the quality of its encoding, and a single encoding has all', () => {
   const { LOW, MEDIUM, HIGH } = VideoQuality;

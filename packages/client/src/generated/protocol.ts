@@ -123,7 +123,7 @@ export type Requests = {
   setAudioLevels: {
     enabled: boolean;
   };
-  /** Events beyond those of 0.7 that this client handles: `tracksSubscribed` (instead of several trackSubscribed), and `migrate` (instead of close code 1001, if the media of this peer is lost with a media worker). Others are ignored. Send it before `join`. Nodes before 0.8 do not support it. */
+  /** Events beyond those of 0.7 that this client handles: `tracksSubscribed` (instead of several trackSubscribed), `layersWanted`, and `migrate` (instead of close code 1001, if the media of this peer is lost with a media worker). Others are ignored. Send it before `join`. Nodes before 0.8 do not support it. */
   setFeatures: {
     features: string[];
   };
@@ -386,6 +386,14 @@ export type ServerEvent =
           spatialLayer: number;
           temporalLayer?: number;
         } | null;
+      };
+    }
+  | {
+      event: 'layersWanted';
+      data: {
+        trackId: string;
+        /** Index of the largest encoding that a receiver of this video needs, 0 the smallest; null: none. */
+        spatialLayer: number | null;
       };
     }
   | {

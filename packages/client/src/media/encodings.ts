@@ -27,6 +27,13 @@ export function defaultEncodings({ simulcast, codec, width, height, screen }: En
   });
 }
 
+/** Activates the encodings up to `top`, null: none, except those that the application publishes inactive. */
+export function activateLayers(encodings: { active?: boolean }[], top: number | null, published: readonly Encoding[] = []): void {
+  for (const [index, encoding] of encodings.entries()) {
+    encoding.active = top !== null && index <= top && published[index]?.active !== false;
+  }
+}
+
 /**
  * Initial bitrate in kbit/s. A browser sends a layer only if its estimate covers all smaller layers and, with reserve, the minimum of this
  * one; from its default of 300 kbit/s that takes many seconds. A slower link is detected within one second.

@@ -3,7 +3,7 @@ import type { types } from 'mediasoup-client';
 import { RequestError, SessionLostError } from '../errors.ts';
 import type { Json, Kind } from '../generated/protocol.ts';
 import { type Deferred, deferred } from '../pending.ts';
-import { defaultEncodings, isScreen, startBitrate, videoSize } from './encodings.ts';
+import { activateLayers, defaultEncodings, isScreen, startBitrate, videoSize } from './encodings.ts';
 import type { MediaSession, ProducedTrack, Request } from './media-session.ts';
 
 export type PublishOptions = {
@@ -206,6 +206,15 @@ export class PublishedTrack implements LocalTrack {
   /** The session was lost; the track is published again in the next one. */
   unbind(): void {
     this.#binding = undefined;
+  }
+
+  /** Sends the encodings up to this one, null: none, until the next session. */
+  async sendLayers(top: number | null): Promise<void> {
+    const sender = this.#binding?.producer.rtpSender;
+    if (!sender) return;
+    const parameters = sender.getParameters();
+    activateLayers(parameters.encodings, top, this.#options.encodings);
+    await sender.setParameters(parameters);
   }
 
   /** The server muted or unmuted it. */

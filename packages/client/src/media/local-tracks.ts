@@ -75,6 +75,11 @@ export class LocalTracks {
     return true;
   }
 
+  /** Receivers need the encodings of a track up to this one; null: none. */
+  async sendLayers(trackId: string, top: number | null): Promise<void> {
+    await this.#find(trackId)?.sendLayers(top);
+  }
+
   /** Ends all tracks and rejects pending publications. */
   close(why: Error): void {
     this.#session = undefined;

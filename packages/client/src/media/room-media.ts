@@ -84,7 +84,7 @@ export class RoomMedia {
     const rtpCapabilities = await session.load(joinResponse);
     // The server processes requests in order: join need not wait for the transport responses.
     // Nodes before 0.8 reject it.
-    this.#request('setFeatures', { features: ['migrate', 'tracksSubscribed'] }).catch(() => {});
+    this.#request('setFeatures', { features: ['layersWanted', 'migrate', 'tracksSubscribed'] }).catch(() => {});
     const joined = this.#request('join', { rtpCapabilities, ...(metadata !== undefined && { metadata }) });
     joined.catch(() => {});
     this.#joinResponse = joinResponse;
@@ -113,6 +113,9 @@ export class RoomMedia {
         return true;
       case 'migrate':
         this.#run(this.#migrate(), 'could not migrate media');
+        return true;
+      case 'layersWanted':
+        this.#run(this.localTracks.sendLayers(data.trackId, data.spatialLayer), 'could not set the sent layers');
         return true;
       case 'iceServersUpdated':
         this.#session?.updateIceServers(data.iceServers);
