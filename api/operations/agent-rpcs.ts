@@ -27,18 +27,18 @@ export const agentRequestSchema = z.object({
 });
 export type AgentRequest = z.infer<typeof agentRequestSchema>;
 
-/** What a job is for: a room, or one peer that publishes tracks. */
-const agentJobTypeSchema = z.enum(['room', 'publisher']);
+/** What a job is for: a room, one of its peers, or one that publishes tracks. */
+export const agentJobTypeSchema = z.enum(['room', 'participant', 'publisher']);
 export type AgentJobType = z.infer<typeof agentJobTypeSchema>;
 
-const agentPublisherSchema = z.object({
+const agentParticipantSchema = z.object({
   peerId: idSchema,
   identity: z.string().max(256),
   name: text,
   metadata: text,
   attributes: attributesSchema,
 });
-export type AgentPublisher = z.infer<typeof agentPublisherSchema>;
+export type AgentParticipant = z.infer<typeof agentParticipantSchema>;
 
 export const agentJobSchema = agentRequestSchema.omit({ restart: true }).extend({
   id,
@@ -46,8 +46,9 @@ export const agentJobSchema = agentRequestSchema.omit({ restart: true }).extend(
   roomId: idSchema,
   incarnation: id,
   roomMetadata: text,
-  /** Of a job for a publisher. */
-  publisher: agentPublisherSchema.optional(),
+  type: agentJobTypeSchema,
+  /** Of a job for one peer. */
+  participant: agentParticipantSchema.optional(),
   /** True if an earlier job of the dispatch ended, so that tokens of its participant may be revoked. */
   again: z.boolean(),
 });

@@ -5,7 +5,7 @@ import type { RoomEvent } from '../../../api/events.ts';
 import {
   type AgentDispatchView,
   type AgentJob,
-  type AgentPublisher,
+  type AgentParticipant,
   type AgentRequest,
   agentMessages,
   agentRpcs,
@@ -20,7 +20,7 @@ import type { Room } from '../../rooms/room.ts';
 import type { NodeMessages } from '../../rooms/services/node-messages.ts';
 import type { OperationRegistry } from '../../rooms/services/operations.ts';
 import { namesOf, textOf } from '../participants.ts';
-import type { Candidate, DispatchTimes, JobPlacement } from './dispatch.ts';
+import type { Candidate, DispatchTimes, JobPlacement, TargetType } from './dispatch.ts';
 import { RoomAgents } from './room-agents.ts';
 import type { AgentWorker } from './worker.ts';
 import { AgentWorkers, type AgentWorkersOptions } from './workers.ts';
@@ -36,8 +36,8 @@ export type AgentsOptions = Omit<AgentWorkersOptions, 'jobUpdated' | 'simulate' 
 };
 
 const defaultTimes: DispatchTimes = { orphanGrace: 1_000, retry: 2_000, restart: 1_000 };
-/** Agents for publishers that a node remembers; beyond it, publishers of the oldest wait for its next worker. */
-const maxPublisherAgents = 10_000;
+/** Agents for single peers that a node remembers; beyond it, peers of the oldest wait for its next worker. */
+const maxTargetAgents = 10_000;
 /** The agent whose name is empty gets every room. */
 const everyRoom: AgentRequest = { agentName: '', metadata: '', attributes: {}, restart: true };
 
@@ -46,8 +46,8 @@ export class Agents {
   readonly #options: AgentsOptions;
   /** By id of local rooms. */
   readonly #rooms = new Map<string, RoomAgents>();
-  /** Agents of which a worker for publishers has registered, at any node. */
-  readonly #publisherAgents = new Set<string>();
+  /** Types and names of agents of which a worker for single peers has registered, at any node. */
+  readonly #targetAgents = new Set<string>();
 
   constructor(options: AgentsOptions) {
     const { nodes, events } = options;
@@ -113,7 +113,7 @@ export class Agents {
     const { nodes } = this.#options;
     const { agentWorkerFree, endAgentJob, agentJobUpdated } = agentMessages;
     nodes.receive('agentWorkerFree', agentWorkerFree, (_, { agentName, type }) => {
-      if (type === 'publisher') this.#servesPublishers(agentName);
+      if (type !== 'room') this.#serves(agentName, type);
       for (const agents of this.#rooms.values()) agents.workerFree(agentName, type);
     });
     nodes.receive('endAgentJob', endAgentJob, (_, { jobId }) => this.workers.endJob(jobId));
@@ -140,13 +140,13 @@ export class Agents {
     const peer = room?.peers.find(peerId);
     if (!room || !peer || peer.rights.agent) return;
     if (type === 'PeerConnected') this.#peerConnected(room, peer);
-    else this.#rooms.get(roomId)?.published(publisherOf(peer));
+    this.#rooms.get(roomId)?.joined(participantOf(peer), type === 'PeerConnected' ? 'participant' : 'publisher');
   }
 
-  #servesPublishers(agentName: string): void {
-    this.#publisherAgents.add(agentName);
-    const [oldest] = this.#publisherAgents;
-    if (this.#publisherAgents.size > maxPublisherAgents && oldest !== undefined) this.#publisherAgents.delete(oldest);
+  #serves(agentName: string, type: TargetType): void {
+    this.#targetAgents.add(`${type} ${agentName}`);
+    const [oldest] = this.#targetAgents;
+    if (this.#targetAgents.size > maxTargetAgents && oldest !== undefined) this.#targetAgents.delete(oldest);
   }
 
   #peerConnected(room: Room, { rights }: Peer): void {
@@ -171,7 +171,7 @@ export class Agents {
       ...this.#placement(),
       ...{ times, log: log.child({ room: room.id }) },
       room: { roomId: room.id, incarnation: room.incarnation, metadata: () => textOf(room.config.metadata) },
-      servesPublishers: (agentName) => this.#publisherAgents.has(agentName),
+      serves: (agentName, type) => this.#targetAgents.has(`${type} ${agentName}`),
       expel: (identity) => expel(room, identity),
     });
     this.#rooms.set(room.id, agents);
@@ -214,7 +214,7 @@ export class Agents {
   }
 }
 
-function publisherOf({ id: peerId, externalId, profile }: Peer): AgentPublisher {
+function participantOf({ id: peerId, externalId, profile }: Peer): AgentParticipant {
   const { metadata, attributes } = profile;
   return { peerId, identity: externalId ?? peerId, ...namesOf(metadata), attributes };
 }

@@ -1,5 +1,5 @@
-// Dispatch of an agent to a room, or to one publisher of it, at the owning node of the room: it has at most one job, which moves to another
-// worker if its worker is lost.
+// Dispatch of an agent to a room, or to one peer of it, at the owning node of the room: it has at most one job, which moves to another worker
+// if its worker is lost.
 import { randomBytes } from 'node:crypto';
 import type {
   AgentAvailability,
@@ -8,13 +8,15 @@ import type {
   AgentJobType,
   AgentJobUpdate,
   AgentJobView,
-  AgentPublisher,
+  AgentParticipant,
   AgentRequest,
   OfferedWorker,
 } from '../../../api/operations/agent-rpcs.ts';
 import type { Log } from '../../common/log.ts';
 import { Timer } from '../../common/timer.ts';
 
+/** What jobs for one peer are for. */
+export type TargetType = Exclude<AgentJobType, 'room'>;
 /** A worker, and the node to which it is connected. */
 export type Candidate = OfferedWorker & { node: string };
 /** What a dispatch requests of the nodes of workers. Rejects or returns false if a node is lost. */
@@ -28,8 +30,8 @@ export type DispatchOptions = JobPlacement & {
   log: Log;
   request: AgentRequest;
   room: { roomId: string; incarnation: string; metadata: () => string };
-  /** The publisher for which an agent works that is dispatched to the room; undefined for the room. `dispatchId`: of that dispatch. */
-  target?: { publisher: AgentPublisher; dispatchId: string };
+  /** The peer for which an agent works that is dispatched to the room; undefined for the room. `dispatchId`: of that dispatch. */
+  target?: { type: TargetType; participant: AgentParticipant; dispatchId: string };
   /** Removes the participant of a job that ended, and rejects its token. */
   expel: (identity: string) => void;
   times: DispatchTimes;
@@ -86,6 +88,10 @@ export class Dispatch {
     return !this.#closed && !this.#done;
   }
 
+  get #type(): AgentJobType {
+    return this.#options.target?.type ?? 'room';
+  }
+
   get jobs(): AgentJobView[] {
     return [...this.#ended, ...(this.#current ? [{ ...this.#current.view }] : [])];
   }
@@ -131,14 +137,14 @@ export class Dispatch {
   }
 
   async #seek(): Promise<void> {
-    const { log, room, workers, times, target } = this.#options;
+    const { log, room, workers, times } = this.#options;
     this.#timer?.stop();
     this.#seeking = true;
     let asked = 0;
     do {
       this.#seekAgain = false;
       try {
-        const candidates = sorted(await workers(this.agentName, room.roomId, target ? 'publisher' : 'room'));
+        const candidates = sorted(await workers(this.agentName, room.roomId, this.#type));
         for (const candidate of candidates) {
           if (!this.active || this.#current) break;
           asked += 1;
@@ -155,7 +161,7 @@ export class Dispatch {
   }
 
   async #try(worker: Candidate): Promise<void> {
-    const { log, offer, assign, end, target } = this.#options;
+    const { log, offer, assign, end } = this.#options;
     const job = this.#newJob();
     const response = await offer(worker, job).catch(unavailable);
     if (!response.available) {
@@ -169,7 +175,7 @@ export class Dispatch {
     const { workerId, node } = worker;
     const view: AgentJobView = {
       id: job.id,
-      type: target ? 'publisher' : 'room',
+      type: this.#type,
       status: 'pending',
       error: '',
       startedAt: 0,
@@ -194,8 +200,9 @@ export class Dispatch {
     return {
       ...{ agentName, metadata, attributes, dispatchId: this.id, id: newId('AJ') },
       ...{ roomId: room.roomId, incarnation: room.incarnation, roomMetadata: room.metadata() },
-      ...(target && { publisher: target.publisher }),
-      // The publisher may have had a job in an earlier connection.
+      type: this.#type,
+      ...(target && { participant: target.participant }),
+      // The peer may have had a job in an earlier connection.
       again: target !== undefined || this.#ended.length > 0,
     };
   }

@@ -1,32 +1,30 @@
-// Agents of a room at its owning node: one dispatch, and so at most one job, for each agent name, and one for each publisher and agent name.
+// Agents of a room at its owning node: one dispatch, and so at most one job, for each agent name, and those for single peers.
 import { ServiceError } from '../../../api/errors.ts';
 import {
   type AgentDispatchView,
   type AgentJob,
   type AgentJobType,
   type AgentJobUpdate,
-  type AgentPublisher,
+  type AgentParticipant,
   type AgentRequest,
   maxAgentDispatches,
   maxAgentJobViews,
 } from '../../../api/operations/agent-rpcs.ts';
-import { Dispatch, type DispatchOptions } from './dispatch.ts';
+import { Dispatch, type TargetType } from './dispatch.ts';
+import { ParticipantAgents, type ParticipantAgentsOptions } from './participant-agents.ts';
 
-export type RoomAgentsOptions = Omit<DispatchOptions, 'request' | 'target'> & {
-  /** True if a worker of this agent has registered for publishers. Otherwise no node is asked for each publisher. */
-  servesPublishers: (agentName: string) => boolean;
-};
+export type RoomAgentsOptions = Omit<ParticipantAgentsOptions, 'type'>;
 
 export class RoomAgents {
   readonly #options: RoomAgentsOptions;
   readonly #dispatches = new Map<string, Dispatch>();
-  /** Connected peers that have published, by id. */
-  readonly #publishers = new Map<string, AgentPublisher>();
-  /** Dispatches to publishers, by agent name and id of the publisher. */
-  readonly #publisherJobs = new Map<string, Map<string, Dispatch>>();
+  /** For peers, and for those that have published. */
+  readonly #targets: Readonly<Record<TargetType, ParticipantAgents>>;
 
   constructor(options: RoomAgentsOptions) {
     this.#options = options;
+    const targets = (type: TargetType) => new ParticipantAgents({ ...options, type });
+    this.#targets = { participant: targets('participant'), publisher: targets('publisher') };
   }
 
   /** @returns the existing dispatch if the room has an active one of this agent. @throws ServiceError `conflict` if the room has too many */
@@ -37,7 +35,7 @@ export class RoomAgents {
     const dispatch = new Dispatch({ ...this.#options, request });
     this.#dispatches.set(dispatch.id, dispatch);
     dispatch.seek();
-    this.#seekForPublishers(request.agentName);
+    for (const targets of this.#allTargets) this.#seekFor(targets, request.agentName);
     return this.#view(dispatch);
   }
 
@@ -53,11 +51,8 @@ export class RoomAgents {
     const { agentName } = dispatch;
     this.#dispatches.delete(dispatchId);
     dispatch.close();
-    const jobs = [...(this.#publisherJobs.get(agentName)?.values() ?? [])];
     const view = this.#view(dispatch);
-    if (this.#of(agentName).length > 0) return view;
-    for (const each of jobs) each.close();
-    this.#publisherJobs.delete(agentName);
+    if (this.#of(agentName).length === 0) for (const targets of this.#allTargets) targets.end(agentName);
     return view;
   }
 
@@ -65,21 +60,17 @@ export class RoomAgents {
     return [...this.#dispatches.values()].map((dispatch) => this.#view(dispatch));
   }
 
-  /** A peer that is no agent published a track. */
-  published(publisher: AgentPublisher): void {
-    if (this.#publishers.has(publisher.peerId)) return;
-    this.#publishers.set(publisher.peerId, publisher);
+  /** A peer that is no agent connected (`participant`), or published a track. */
+  joined(participant: AgentParticipant, type: TargetType): void {
+    const targets = this.#targets[type];
+    if (!targets.add(participant)) return;
     for (const agentName of new Set([...this.#dispatches.values()].map((dispatch) => dispatch.agentName)))
-      this.#seekForPublishers(agentName);
+      this.#seekFor(targets, agentName);
   }
 
   /** A peer disconnected: the jobs for it end. */
   left(peerId: string): void {
-    this.#publishers.delete(peerId);
-    for (const jobs of this.#publisherJobs.values()) {
-      jobs.get(peerId)?.close();
-      jobs.delete(peerId);
-    }
+    for (const targets of this.#allTargets) targets.left(peerId);
   }
 
   updated(node: string, update: AgentJobUpdate): void {
@@ -95,8 +86,8 @@ export class RoomAgents {
   }
 
   workerFree(agentName: string, type: AgentJobType): void {
-    if (type === 'publisher') this.#seekForPublishers(agentName);
-    else for (const dispatch of this.#of(agentName)) dispatch.seek();
+    if (type === 'room') for (const dispatch of this.#of(agentName)) dispatch.seek();
+    else this.#seekFor(this.#targets[type], agentName);
   }
 
   nodeDown(node: string): void {
@@ -107,27 +98,24 @@ export class RoomAgents {
     for (const dispatch of this.#all()) dispatch.close();
   }
 
-  /** A publisher whose job was done gets no other one of the agent. */
-  #seekForPublishers(agentName: string): void {
+  get #allTargets(): ParticipantAgents[] {
+    return Object.values(this.#targets);
+  }
+
+  #seekFor(targets: ParticipantAgents, agentName: string): void {
     const requested = this.#of(agentName).at(-1);
-    if (!requested || !this.#options.servesPublishers(agentName)) return;
-    const jobs = this.#publisherJobs.get(agentName) ?? new Map<string, Dispatch>();
-    this.#publisherJobs.set(agentName, jobs);
-    const { request, id: dispatchId } = requested;
-    for (const [peerId, publisher] of this.#publishers)
-      if (!jobs.has(peerId)) jobs.set(peerId, new Dispatch({ ...this.#options, request, target: { publisher, dispatchId } }));
-    for (const job of jobs.values()) job.seek();
+    if (requested) targets.seek(requested.request, requested.id);
   }
 
   *#all(): Iterable<Dispatch> {
     yield* this.#dispatches.values();
-    for (const jobs of this.#publisherJobs.values()) yield* jobs.values();
+    for (const targets of this.#allTargets) yield* targets.all;
   }
 
   #view(dispatch: Dispatch): AgentDispatchView {
-    const ofPublishers = [...(this.#publisherJobs.get(dispatch.agentName)?.values() ?? [])].filter(({ id }) => id === dispatch.id);
+    const ofTargets = this.#allTargets.flatMap((targets) => targets.of(dispatch.agentName)).filter(({ id }) => id === dispatch.id);
     const view = dispatch.view();
-    return { ...view, jobs: [...view.jobs, ...ofPublishers.flatMap(({ jobs }) => jobs)].slice(-maxAgentJobViews) };
+    return { ...view, jobs: [...view.jobs, ...ofTargets.flatMap(({ jobs }) => jobs)].slice(-maxAgentJobViews) };
   }
 
   #of(agentName: string): Dispatch[] {

@@ -15,9 +15,22 @@ import { z } from 'zod';
 import { validationMessage } from '../../../api/derive/validation-messages.ts';
 import { ServiceError } from '../../../api/errors.ts';
 import { externalIdSchema, idSchema } from '../../../api/id.ts';
-import { type AgentJob, type AgentPublisher, agentNameSchema } from '../../../api/operations/agent-rpcs.ts';
+import {
+  type AgentJob,
+  type AgentJobType,
+  type AgentParticipant,
+  agentJobTypeSchema,
+  agentNameSchema,
+} from '../../../api/operations/agent-rpcs.ts';
 import { attributesSchema } from '../../../api/peer.ts';
 import { participantSid, roomSid } from '../ids.ts';
+
+/** Types of jobs in the protocol. */
+export const jobTypes: Readonly<Record<AgentJobType, JobType>> = {
+  room: JobType.JT_ROOM,
+  participant: JobType.JT_PARTICIPANT,
+  publisher: JobType.JT_PUBLISHER,
+};
 
 const id = z.string().max(64);
 const text = z.string().max(1024);
@@ -79,18 +92,23 @@ export function encodeServerMessage(message: Message): Buffer {
   return Buffer.from(new ServerMessage({ message }).toBinary());
 }
 
+/** The opposite of `jobTypes`. */
+export function jobTypeOf(type: JobType): AgentJobType | undefined {
+  return agentJobTypeSchema.options.find((each) => jobTypes[each] === type);
+}
+
 export function jobMessage(job: AgentJob): Job {
-  const { id: jobId, dispatchId, roomId, incarnation, roomMetadata, agentName, metadata, attributes, publisher } = job;
+  const { id: jobId, dispatchId, roomId, incarnation, roomMetadata, agentName, metadata, attributes, type, participant } = job;
   return new Job({
     ...{ id: jobId, dispatchId, agentName, metadata, attributes },
-    type: publisher ? JobType.JT_PUBLISHER : JobType.JT_ROOM,
-    ...(publisher && { participant: publisherInfo(publisher) }),
+    type: jobTypes[type],
+    ...(participant && { participant: infoOf(participant, type === 'publisher') }),
     room: new Room({ sid: roomSid(incarnation), name: roomId, metadata: roomMetadata }),
     state: new JobState({ status: JobStatus.JS_PENDING }),
   });
 }
 
-function publisherInfo({ peerId, identity, name, metadata, attributes }: AgentPublisher): ParticipantInfo {
+function infoOf({ peerId, identity, name, metadata, attributes }: AgentParticipant, isPublisher: boolean): ParticipantInfo {
   const described = { sid: participantSid(peerId), identity, name, metadata, attributes };
-  return new ParticipantInfo({ ...described, state: ParticipantInfo_State.ACTIVE, isPublisher: true });
+  return new ParticipantInfo({ ...described, state: ParticipantInfo_State.ACTIVE, isPublisher });
 }

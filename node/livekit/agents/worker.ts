@@ -1,5 +1,5 @@
 // Worker of agents: one websocket of a process that runs agents, with the jobs that are offered and assigned to it.
-import { JobStatus, JobType, WorkerStatus } from '@livekit/protocol';
+import { JobStatus, WorkerStatus } from '@livekit/protocol';
 import { ServiceError, toServiceError } from '../../../api/errors.ts';
 import type { AgentAvailability, AgentJob, AgentJobType, AgentJobUpdate } from '../../../api/operations/agent-rpcs.ts';
 import type { Log } from '../../common/log.ts';
@@ -13,6 +13,7 @@ import {
   type Availability,
   encodeServerMessage,
   jobMessage,
+  jobTypeOf,
   type Registration,
   readWorkerMessage,
   type WorkerRequest,
@@ -45,7 +46,6 @@ const statuses: Readonly<Record<number, JobState>> = {
   [JobStatus.JS_SUCCESS]: 'succeeded',
   [JobStatus.JS_FAILED]: 'failed',
 };
-const jobTypes: Readonly<Record<number, AgentJobType>> = { [JobType.JT_ROOM]: 'room', [JobType.JT_PUBLISHER]: 'publisher' };
 /** Requests to other nodes count as this number of messages. */
 const clusterCost = 10;
 /** Load that a job adds until the worker reports its load. */
@@ -91,7 +91,7 @@ export class AgentWorker {
 
   /** What its jobs are for; undefined before its registration. */
   get type(): AgentJobType | undefined {
-    return this.#registration && jobTypes[this.#registration.type];
+    return this.#registration && jobTypeOf(this.#registration.type);
   }
 
   accepts(agentName: string, roomId: string, type: AgentJobType): boolean {
@@ -111,8 +111,7 @@ export class AgentWorker {
 
   /** Resolves with the response of the worker; it is not available if it does not respond in time. */
   async offer(owner: string, job: AgentJob): Promise<AgentAvailability> {
-    if (!this.accepts(job.agentName, job.roomId, job.publisher ? 'publisher' : 'room') || this.#offers.has(job.id))
-      return { available: false };
+    if (!this.accepts(job.agentName, job.roomId, job.type) || this.#offers.has(job.id)) return { available: false };
     const response = await new Promise<Availability | undefined>((resolve) => {
       const timer = new Timer(this.#options.limits.availabilityTimeout, () => resolve(undefined));
       const settle = (given: Availability | undefined) => {
@@ -197,8 +196,6 @@ export class AgentWorker {
 
   #register(registration: Registration): void {
     if (this.#registration) throw new ServiceError('bad_request', 'The worker is already registered');
-    if (!jobTypes[registration.type])
-      throw new ServiceError('bad_request', 'A worker gets jobs of rooms or publishers, not of participants');
     this.#registering.stop();
     this.#registration = registration;
     const { log, free } = this.#options;

@@ -8,7 +8,6 @@ import {
   JobRestartPolicy,
   JobState,
   JobStatus,
-  JobType,
   ListAgentDispatchRequest,
   ListAgentDispatchResponse,
   Room,
@@ -16,6 +15,7 @@ import {
 import { idSchema } from '../../../api/id.ts';
 import { type AgentDispatchView, type AgentJobStatus, type AgentJobView, agentRequestSchema } from '../../../api/operations/agent-rpcs.ts';
 import { roomOptionsOf } from '../../rooms/tokens/access-claims.ts';
+import { jobTypes } from '../agents/worker-messages.ts';
 import { type ServerMethods, serverMethod } from './server-method.ts';
 import { parse } from './validated.ts';
 
@@ -66,7 +66,7 @@ function jobMessage({ id: dispatchId, roomId, agentName, metadata, attributes }:
   const { id, type, status, error, startedAt, endedAt, identity, workerId } = job;
   return new Job({
     ...{ id, dispatchId, agentName, metadata, attributes, room: new Room({ name: roomId }) },
-    type: type === 'publisher' ? JobType.JT_PUBLISHER : JobType.JT_ROOM,
+    type: jobTypes[type],
     state: new JobState({
       ...{ status: statuses[status], error, workerId, participantIdentity: identity },
       startedAt: nanoseconds(startedAt),

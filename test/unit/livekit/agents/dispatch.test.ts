@@ -16,15 +16,17 @@ function makeRoom(t: TestContext, placement: Partial<JobPlacement> = {}) {
   const log: string[] = [];
   const jobs: AgentJob[] = [];
   const workers: Candidate[] = [];
-  /** Of agents for publishers. */
+  /** Of agents for publishers, and for participants. */
   const ofPublishers: Candidate[] = [];
+  const ofParticipants: Candidate[] = [];
+  const byType = { room: workers, publisher: ofPublishers, participant: ofParticipants };
   const agents = new RoomAgents({
     log: silentLog(),
     times: { orphanGrace: 1_000, retry: 2_000, restart: 500 },
     room: { roomId: 'room', incarnation: 'i', metadata: () => 'about' },
     expel: (identity) => log.push(`expel ${identity}`),
-    servesPublishers: () => ofPublishers.length > 0,
-    workers: async (_, __, type) => [...(type === 'room' ? workers : ofPublishers)],
+    serves: (_, type) => byType[type].length > 0,
+    workers: async (_, __, type) => [...byType[type]],
     offer: async ({ workerId }, job) => {
       log.push(`offer ${workerId}`);
       jobs.push(job);
@@ -49,6 +51,7 @@ function makeRoom(t: TestContext, placement: Partial<JobPlacement> = {}) {
     agents,
     workers,
     ofPublishers,
+    ofParticipants,
     jobs,
     update,
     pass,
@@ -231,30 +234,30 @@ test('the end of the room ends its jobs', async (t) => {
   assert.deepEqual(await seen(), ['end a last', 'expel agent of w']);
 });
 
-const publisher = (peerId: string) => ({ peerId, identity: peerId, name: '', metadata: '', attributes: {} });
+const participant = (peerId: string) => ({ peerId, identity: peerId, name: '', metadata: '', attributes: {} });
 
 test('each publisher has one job of an agent for publishers, until it leaves', async (t) => {
   const { agents, ofPublishers, jobs, seen } = makeRoom(t);
-  agents.published(publisher('early'));
+  agents.joined(participant('early'), 'publisher');
   agents.dispatch({ ...request, agentName: 'notes' });
   assert.deepEqual(await seen(), []);
   ofPublishers.push(worker('w'));
   agents.workerFree('notes', 'publisher');
   agents.workerFree('notes', 'publisher');
   assert.deepEqual(await seen(), ['offer w', 'assign w']);
-  agents.published(publisher('ada'));
-  agents.published(publisher('ada'));
+  agents.joined(participant('ada'), 'publisher');
+  agents.joined(participant('ada'), 'publisher');
   agents.workerFree('other', 'publisher');
   assert.deepEqual(await seen(), ['offer w', 'assign w']);
   agents.dispatch({ ...request, agentName: 'captions' });
   assert.deepEqual(await seen(), ['offer w', 'offer w', 'assign w', 'assign w']);
   assert.deepEqual(
-    jobs.map((job) => `${job.agentName} ${job.publisher?.identity}`),
+    jobs.map((job) => `${job.agentName} ${job.participant?.identity}`),
     ['notes early', 'notes ada', 'captions early', 'captions ada'],
   );
   agents.left('ada');
   assert.deepEqual(await seen(), ['end a earlier', 'expel agent of w', 'end a last', 'expel agent of w']);
-  agents.published(publisher('ada'));
+  agents.joined(participant('ada'), 'publisher');
   await seen();
   const [notes] = agents.list();
   assert.deepEqual(
@@ -277,14 +280,14 @@ test('the job of a publisher moves if its worker is lost, and a finished one is 
   const { agents, ofPublishers, jobs, update, seen, pass } = makeRoom(t);
   ofPublishers.push(worker('v'), worker('w', 0.5, 'b'));
   agents.dispatch(request);
-  agents.published(publisher('ada'));
+  agents.joined(participant('ada'), 'publisher');
   assert.deepEqual(await seen(), ['offer v', 'assign v']);
   ofPublishers.shift();
   agents.nodeDown('a');
   await pass(1_000);
   assert.deepEqual(await seen(), ['end a last', 'expel agent of v', 'offer w', 'assign w']);
   assert.deepEqual(
-    jobs.map(({ publisher: of, again }) => [of?.peerId, again]),
+    jobs.map(({ participant: of, again }) => [of?.peerId, again]),
     [
       ['ada', true],
       ['ada', true],
@@ -295,4 +298,35 @@ test('the job of a publisher moves if its worker is lost, and a finished one is 
   agents.workerFree('', 'publisher');
   await pass(10_000);
   assert.deepEqual(await seen(), []);
+});
+
+test('each participant has one job of an agent for participants, next to that for publishers, until it leaves', async (t) => {
+  const { agents, ofPublishers, ofParticipants, jobs, seen, pass } = makeRoom(t);
+  agents.dispatch({ ...request, agentName: 'notes' });
+  agents.joined(participant('early'), 'participant');
+  assert.deepEqual(await seen(), []);
+  ofParticipants.push(worker('v'), worker('w', 0.5, 'b'));
+  ofPublishers.push(worker('p'));
+  agents.workerFree('notes', 'participant');
+  agents.joined(participant('ada'), 'participant');
+  agents.joined(participant('ada'), 'participant');
+  assert.deepEqual(await seen(), ['offer v', 'offer v', 'assign v', 'assign v']);
+  agents.joined(participant('ada'), 'publisher');
+  assert.deepEqual(await seen(), ['offer p', 'assign p']);
+  assert.deepEqual(
+    jobs.map(({ type, participant: of }) => `${type} ${of?.identity}`),
+    ['participant early', 'participant ada', 'publisher ada'],
+  );
+  agents.left('early');
+  assert.deepEqual(await seen(), ['end a earlier', 'expel agent of v']);
+  for (const lost of [ofPublishers, ofParticipants]) lost.shift();
+  agents.nodeDown('a');
+  await pass(1_000);
+  assert.deepEqual(await seen(), ['end a earlier', 'expel agent of v', 'end a last', 'expel agent of p', 'offer w', 'assign w']);
+  assert.deepEqual(
+    agents.list().flatMap((each) => each.jobs.map(({ type, status }) => `${type} ${status}`)),
+    ['participant failed', 'participant running', 'publisher failed'],
+  );
+  agents.left('ada');
+  assert.deepEqual(await seen(), ['end b last', 'expel agent of w']);
 });

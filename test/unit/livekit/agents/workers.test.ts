@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { WebSocket } from 'ws';
-import type { AgentJob, AgentJobUpdate } from '../../../../api/operations/agent-rpcs.ts';
+import type { AgentJob, AgentJobType, AgentJobUpdate } from '../../../../api/operations/agent-rpcs.ts';
 import { agentLimits } from '../../../../node/livekit/agents/limits.ts';
 import { AgentWorkers, type AgentWorkersOptions } from '../../../../node/livekit/agents/workers.ts';
 import { AccessTokens } from '../../../../node/rooms/tokens/access-tokens.ts';
@@ -16,7 +16,7 @@ import { silentLog } from '../../../kit/silent-log.ts';
 
 const job: AgentJob = {
   ...{ id: 'AJ_1', dispatchId: 'AD_1', roomId: 'tests-room', incarnation: 'i', roomMetadata: '' },
-  ...{ agentName: '', metadata: 'about', attributes: { a: 'b' }, again: false },
+  ...{ agentName: '', metadata: 'about', attributes: { a: 'b' }, type: 'room', again: false },
 };
 
 async function start(t: TestContext, options: Partial<AgentWorkersOptions> = {}) {
@@ -82,6 +82,8 @@ test('a worker accepts jobs of its agent in rooms of its key, until it is full',
   assert.equal((await worker.waitFor('pong')).lastTimestamp, 7n);
 });
 
+const participant = { peerId: 'p', identity: 'ada', name: 'Ada', metadata: '{"seat":1}', attributes: { role: 'host' } };
+
 test('a worker for publishers gets jobs with a participant, and none of rooms', async (t) => {
   const { workers, free, register } = await start(t);
   const worker = await register({ agentName: 'notes', type: 1 });
@@ -90,8 +92,8 @@ test('a worker for publishers gets jobs with a participant, and none of rooms', 
   const [found] = workers.accepting('notes', 'tests-room', 'publisher');
   const ofRoom = { ...job, agentName: 'notes' };
   assert.equal((await workers.offer('owner', found?.workerId ?? '', ofRoom)).available, false);
-  const publisher = { peerId: 'p', identity: 'ada', name: 'Ada', metadata: '{"seat":1}', attributes: { role: 'host' } };
-  assert.equal((await workers.offer('owner', found?.workerId ?? '', { ...ofRoom, publisher })).available, true);
+  const ofPublisher: AgentJob = { ...ofRoom, type: 'publisher', participant };
+  assert.equal((await workers.offer('owner', found?.workerId ?? '', ofPublisher)).available, true);
   assert.equal(await workers.assign(found?.workerId ?? '', job.id), true);
   const { job: assigned } = await worker.waitFor('assignment');
   const { identity, name, metadata, attributes, isPublisher } = assigned?.participant ?? {};
@@ -99,6 +101,20 @@ test('a worker for publishers gets jobs with a participant, and none of rooms', 
     [assigned?.type, identity, name, metadata, attributes, isPublisher],
     [1, 'ada', 'Ada', '{"seat":1}', { role: 'host' }, true],
   );
+});
+
+test('a worker for participants gets jobs of participants only', async (t) => {
+  const { workers, free, register } = await start(t);
+  const worker = await register({ type: 2 });
+  assert.deepEqual([free, workers.agents], [['participant '], [{ agentName: '', type: 'participant' }]]);
+  assert.deepEqual(workers.accepting('', 'tests-room', 'publisher'), []);
+  const [found] = workers.accepting('', 'tests-room', 'participant');
+  const offer = (type: AgentJobType) => workers.offer('owner', found?.workerId ?? '', { ...job, type, participant });
+  assert.equal((await offer('publisher')).available, false);
+  assert.equal((await offer('participant')).available, true);
+  assert.equal(await workers.assign(found?.workerId ?? '', job.id), true);
+  const { job: assigned } = await worker.waitFor('assignment');
+  assert.deepEqual([assigned?.type, assigned?.participant?.identity, assigned?.participant?.isPublisher], [2, 'ada', false]);
 });
 
 test('an accepted job is assigned with a token, and its changes are reported to the owning node', async (t) => {
@@ -180,7 +196,7 @@ const invalid: [string, (worker: TestAgentWorker) => void, number][] = [
   ['bytes that are no message', (worker) => worker.webSocket.send(Buffer.from([0xff, 0xff])), 4400],
   ['text', (worker) => worker.webSocket.send('{}'), 4400],
   ['a job before its registration', (worker) => worker.send({ case: 'updateJob', value: { jobId: 'AJ_1' } }), 4400],
-  ['a registration for participants', (worker) => worker.send({ case: 'register', value: { type: 2 } }), 4400],
+  ['a registration for an unknown type of jobs', (worker) => worker.send({ case: 'register', value: { type: 3 as number } }), 4400],
   ['a registration with a long name', (worker) => worker.send({ case: 'register', value: { agentName: 'n'.repeat(129) } }), 4400],
   ['a large message', (worker) => worker.webSocket.send(Buffer.alloc(65 * 1024)), 4413],
 ];
