@@ -17,7 +17,7 @@ const querySchema = z.object({
   sdk: z.string().max(64).optional(),
 });
 
-/** SDKs with the core in Rust. Without fast publishing, a track that they publish during a negotiation may never be offered. */
+/** SDKs with the core in Rust. Without fast publishing, they hang if a track is published during a negotiation (livekit/rust-sdks#1252). */
 const nativeSdks = new Set(['rust', 'node', 'python', 'cpp', 'unity']);
 
 export type ConnectionQuery = {

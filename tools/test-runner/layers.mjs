@@ -124,8 +124,9 @@ export const layers = [
     packages: [...aptPackages.browser, ...aptPackages.networks],
     programs: ['versitygw'],
     cores: 0.45,
-    // The latency of a stream that is composed, encoded and played; four calls of LiveKit's clients, which end attempts after 15 s.
-    heavy: { hls: 1.5, 'livekit-reconnect': 1.5 },
+    // The latency of a stream that is composed, encoded and played; media of processes that lose it if they run late; four calls of LiveKit's
+    // clients, which end attempts after 15 s.
+    heavy: { hls: 1.5, 'livekit-native': 1, 'livekit-reconnect': 1.5 },
     light: {
       'client-reconnect': 0.35,
       'console-recordings': 0.3,
