@@ -33,7 +33,8 @@ export const checkNames = Object.keys(checks);
  */
 function typeCheck(project) {
   const memory = join(nodeModules, '.cache', 'types', `${project.replaceAll('/', '-')}.tsbuildinfo`);
-  return ['tsc', '--noEmit', '--incremental', '--tsBuildInfoFile', memory, '-p', project];
+  // With several threads it checks types again that another thread has checked: twice the CPU time.
+  return ['tsc', '--noEmit', '--singleThreaded', '--incremental', '--tsBuildInfoFile', memory, '-p', project];
 }
 
 /**
@@ -44,9 +45,11 @@ export async function runCheck(name) {
   // The console and the examples import the packages like a user of them: built, with types.
   if (name === 'types') for (const needed of [clientLibrary, serverSdk]) await ensureBuilds(needed);
   const lines = checks[name]?.() ?? [];
+  // Less frequent garbage collection saves a quarter of the compiler's CPU time.
+  const env = { GOGC: '400', ...childEnvironment() };
   // At once: each compiler keeps one core busy.
   const ends = await Promise.all(
-    lines.map(([program = '', ...args]) => runInForeground(join(nodeModules, '.bin', program), args, childEnvironment(), root)),
+    lines.map(([program = '', ...args]) => runInForeground(join(nodeModules, '.bin', program), args, env, root)),
   );
   if (ends.some(({ signalled }) => signalled)) throw new SetupError('The checks were interrupted.');
   return ends.every(({ code }) => code === 0);
