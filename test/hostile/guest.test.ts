@@ -59,7 +59,7 @@ async function arrange(t: TestContext, env: Environment = {}) {
     const values = await metrics();
     return ((values.get('nodejs_heap_size_used_bytes') ?? Number.NaN) + (values.get('nodejs_external_memory_bytes') ?? 0)) / 2 ** 20;
   };
-  const health = await startHealth(await enter('a', 'healthy'), await enter('b', 'healthy'));
+  const health = startHealth(t, await enter('a', 'healthy'), await enter('b', 'healthy'));
   const [own, slowdown] = [watchOwnLoop(t), watchSlowdown(node.pid)];
   const before = rss();
   await lag();
@@ -81,7 +81,7 @@ async function arrange(t: TestContext, env: Environment = {}) {
 }
 
 /** Two peers of a room send messages ten times per second. The returned function stops them. */
-async function startHealth(speaker: PeerSocket, listener: PeerSocket) {
+function startHealth(t: TestContext, speaker: PeerSocket, listener: PeerSocket) {
   let sent = 0;
   let got = 0;
   let worst = 0;
@@ -96,6 +96,7 @@ async function startHealth(speaker: PeerSocket, listener: PeerSocket) {
     speaker.post('sendData', { label: 'talk', payload: performance.now() });
   };
   const timer = setInterval(say, 100);
+  t.after(() => clearInterval(timer));
   return async () => {
     clearInterval(timer);
     const answer = await speaker.request('sendData', { label: 'talk', payload: performance.now() });
@@ -158,13 +159,14 @@ attack(attacks.memory, async (t) => {
   const methods = ['publish', 'sendData', 'setPeerMetadata', 'setSubscription', 'trackReady', 'restartIce', 'unpublish', 'x', '__proto__'];
   const values = [null, -1, 'x', 'a'.repeat(3_000), [[[[[[]]]]]], JSON.parse('{"__proto__":{"admin":true}}'), '\ud800', Array(200).fill(1)];
   const request = () => ({ label: pick(values), payload: pick(values), trackId: pick(values), metadata: pick(values), mode: pick(values) });
-  const started = rss();
-  let before = started;
-  // Baseline: a node that has served joins and released the memory of its start, which happens in two steps.
+  let before = rss();
+  let unchanged = 0;
+  // Baseline: a node that has served joins and released the memory of its start, within 8 s in two steps, or earlier on a slow host.
   const isSettled = () => {
     const last = before;
     before = rss();
-    return before < started * 0.95 && before > last * 0.98;
+    unchanged = before > last * 0.98 ? unchanged + 1 : 0;
+    return unchanged === 5;
   };
   await eventually('the memory of the start is released', isSettled, { every: 2_000 });
   const heapBefore = await heap();
