@@ -16,6 +16,15 @@ const foundPeerSchema = z.object({ peer: peerViewSchema, peer_websocket_url: web
 const createdPeerSchema = z.object({ peer: peerViewSchema, token, peer_websocket_url: websocketUrl }).meta({ id: 'CreatedPeer' });
 const peerTokenSchema = z.object({ token }).meta({ id: 'PeerToken' });
 
+/** Longer than the time that a client has for it. */
+const moveTimeoutMs = 20_000;
+const moveSchema = z.strictObject({
+  worker: z.int().min(0).max(1023).optional().meta({
+    description:
+      'Index of the media worker, as in `legs` of the room; default: the one of the room that forwards the fewest tracks, or another one.',
+  }),
+});
+
 const peer = { tag: 'peer', errors: peerErrors, runs: 'room' } as const;
 const track = { tag: 'track', errors: [...roomErrors, 'track_not_found'], runs: 'room' } as const;
 
@@ -77,6 +86,17 @@ export const peerOperations = {
     errors: roomErrors,
     repeatable: true,
     sdk: 'peers.admitWaiting()',
+  }),
+  movePeer: operation('POST /room/{roomId}/peer/{peerId}/move', {
+    ...peer,
+    summary:
+      'Move the media of a connected peer to another media worker of the node, without a gap. The response follows when it is moved.',
+    body: { schema: moveSchema, required: false },
+    response: does(204, 'The peer was moved.'),
+    errors: [...peerErrors, 'conflict', 'unavailable'],
+    timeoutMs: moveTimeoutMs,
+    sdk: 'peers.move(to)',
+    sdkTimeoutMs: moveTimeoutMs + 5_000,
   }),
   deletePeer: operation('DELETE /room/{roomId}/peer/{peerId}', {
     ...peer,

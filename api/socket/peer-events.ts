@@ -151,11 +151,13 @@ export const peerEventSchema = z.discriminatedUnion('event', [
   event('permissionsUpdated', { permissions: permissionsSchema }),
   event('tokenUpdated', { token: z.string() }),
   event('migrate', {
-    reason: z.literal('lost').meta({
+    reason: z.enum(['lost', 'moved']).meta({
       description:
-        'The transports of this peer were lost. It creates new ones in the same session, and publishes its tracks again with their keys: they keep their ids for all peers. Tracks without a key were removed. What it received is announced again.',
+        '`lost`: the transports of this peer were lost. It creates new ones in the same session, and publishes its tracks again with their keys: they keep their ids for all peers. Tracks without a key were removed. What it received is announced again. `moved`: it creates further transports, the new path, receives everything there too, and then requests `usePath`.',
     }),
+    path: z.string().optional().meta({ description: 'With `moved`: the new path.' }),
   }),
+  event('pathClosed', { path: z.string().meta({ description: 'A new path that the server has closed: this peer keeps its former one.' }) }),
   event('draining', {
     deadline: z.iso.datetime().nullable().meta({ description: 'Latest end of rooms of this node; null: the drain was cancelled.' }),
   }),

@@ -14,6 +14,7 @@ const maxAccessTokenLength = 7 * 1024;
 
 const id = z.string().min(1).max(128);
 const transportId = id;
+const path = id.optional();
 const trackId = id;
 const direction = z.enum(['send', 'recv']);
 const layer = z.number().int().min(0).max(7);
@@ -47,9 +48,9 @@ export const requestSchemas = {
       'Instead of authenticate as the first request: the peer does not join and other peers are not notified. The response contains the data of a transport for ICE checks (RFC 8445). The client then closes the socket; the server closes it after half a minute.',
   }),
   join: z.strictObject({ rtpCapabilities: mediaObjects.rtpCapabilities, metadata: metadataSchema.nullable().optional() }),
-  createTransport: z.strictObject({ direction, sctp: z.boolean().default(false) }).meta({
+  createTransport: z.strictObject({ direction, sctp: z.boolean().default(false), path }).meta({
     description:
-      'sctp: also for data channels. A peer without the permission to send data gets a transport without SCTP and receives no data channels.',
+      'path: of the event `migrate`, for a transport of the new path. sctp: also for data channels. A peer without the permission to send data gets a transport without SCTP and receives no data channels.',
   }),
   connectTransport: z.strictObject({ transportId, dtlsParameters: mediaObjects.dtlsParameters }),
   restartIce: z.strictObject({ transportId }),
@@ -75,8 +76,11 @@ export const requestSchemas = {
     description:
       'The receiver of a track is ready and its media starts. Three of trackReady, setPreferredLayers and setPriority for each announced track do not count toward the message rate limit.',
   }),
-  tracksReady: z.strictObject({ trackIds: z.array(trackId).min(1).max(4096) }).meta({
+  tracksReady: z.strictObject({ trackIds: z.array(trackId).min(1).max(4096), path }).meta({
     description: 'trackReady for each of them; tracks that have ended meanwhile are ignored. Nodes before 0.8 do not support it.',
+  }),
+  usePath: z.strictObject({ path: id }).meta({
+    description: 'What this peer receives flows over the new path: the server closes the former one. Nodes before 0.8 do not support it.',
   }),
   subscribe: z.strictObject({ trackId }),
   unsubscribe: z.strictObject({ trackId }),
@@ -112,7 +116,7 @@ export const requestSchemas = {
   }),
   setFeatures: z.strictObject({ features: z.array(z.string().min(1).max(64)).max(32) }).meta({
     description:
-      'Events beyond those of 0.7 that this client handles: `tracksSubscribed` (instead of several trackSubscribed), `layersWanted`, and `migrate` (instead of close code 1001, if the media of this peer is lost with a media worker). Others are ignored. Send it before `join`. Nodes before 0.8 do not support it.',
+      'Events beyond those of 0.7 that this client handles: `tracksSubscribed` (instead of several trackSubscribed), `layersWanted`, `paths` (`migrate` with a path), and `migrate` (instead of close code 1001, if the media of this peer is lost with a media worker). Others are ignored. Send it before `join`. Nodes before 0.8 do not support it.',
   }),
   sendRpc: rpcRequestSchema.extend({ rpcId: id.meta({ description: 'Chosen by this peer, to find the response.' }), to: id }).meta({
     description:
@@ -174,6 +178,7 @@ export const responseSchemas = {
   resumeTrack: empty,
   trackReady: empty,
   tracksReady: empty,
+  usePath: empty,
   subscribe: empty,
   unsubscribe: empty,
   setSubscription: empty,

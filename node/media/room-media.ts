@@ -38,8 +38,8 @@ export type MediaRoomOptions = RoomMediaOptions & {
   log: Log;
   /** Its only media worker. `leg`: what the worker needs to know of the leg. @throws ServiceError `unavailable` */
   place: (leg: AssignedLeg) => WorkerAssignment;
-  /** Another media worker that forwards at most `maxTracks`, none of `used`; undefined if there is none. */
-  another: (leg: AssignedLeg, used: readonly number[], maxTracks: number) => WorkerAssignment | undefined;
+  /** Another media worker, none of `used`; undefined if there is none. */
+  another: (leg: AssignedLeg, used: readonly number[], limit: LegLimit) => WorkerAssignment | undefined;
   /** Forwarded tracks of a media worker from which new peers get another leg; undefined: a room has one leg, and ends with it. */
   maxWorkerTracks: () => number | undefined;
   /** Addresses for clients. @throws ServiceError if none is known yet */
@@ -52,6 +52,9 @@ export type MediaRoomOptions = RoomMediaOptions & {
 
 /** A leg as its media worker sees it. `lost`: the worker died. */
 export type AssignedLeg = { routerId: () => string | undefined; lost: (reason: string) => void };
+
+/** `maxTracks`: that the media worker forwards; `worker`: its index, any if undefined. */
+export type LegLimit = { maxTracks: number; worker?: number | undefined };
 
 /** What continues at another leg if its leg is lost. */
 type Member = MediaPeer | RtpIngressTransport | RtpEgressTransport;
@@ -90,8 +93,19 @@ export class MediaRoom implements RoomMedia {
 
   openPeer(peerId: string, listener: PeerMediaListener): PeerMedia {
     if (this.#closed) throw mediaClosedError();
+    return this.#openPeerAt(this.#legForPeer(), peerId, listener);
+  }
+
+  openPath(peerId: string, listener: PeerMediaListener, { from, worker }: Parameters<RoomMedia['openPath']>[2]): PeerMedia {
+    if (this.#closed) throw mediaClosedError();
+    const at = this.#otherLeg(from, worker);
+    if (!at)
+      throw new ServiceError('conflict', `The room can use no other media worker${worker === undefined ? '' : ` with index ${worker}`}`);
+    return this.#openPeerAt(at, peerId, listener);
+  }
+
+  #openPeerAt(at: Members, peerId: string, listener: PeerMediaListener): PeerMedia {
     const { log, addresses, maxIncomingBitrate, relayIp, receiverNumbers } = this.#options;
-    const at = this.#legForPeer();
     const peer: MediaPeer = new MediaPeer(
       {
         log: log.child({ peer: peerId }),
@@ -216,7 +230,19 @@ export class MediaRoom implements RoomMedia {
     const most = this.#options.maxWorkerTracks();
     if (most === undefined || loadOf(least) + this.#tracks.size < most) return least;
     const used = this.#legs.map(({ leg }) => leg.workerIndex);
-    return this.#add((leg) => this.#options.another(leg, used, loadOf(least))) ?? least;
+    return this.#add((leg) => this.#options.another(leg, used, { maxTracks: loadOf(least) })) ?? least;
+  }
+
+  /** A leg where the peer is not, the one with this worker, or whose worker forwards the fewest tracks. A new one if there is none. */
+  #otherLeg(from: PeerMedia, worker: number | undefined): Members | undefined {
+    if (this.#options.maxWorkerTracks() === undefined) return undefined;
+    const others = this.#legs.filter(({ peers, leg }) => {
+      return ![...peers].some((peer) => peer === from) && (worker === undefined || leg.workerIndex === worker);
+    });
+    const [first, ...more] = others;
+    if (first) return more.reduce((best, each) => (loadOf(each) < loadOf(best) ? each : best), first);
+    const used = this.#legs.map(({ leg }) => leg.workerIndex);
+    return this.#add((leg) => this.#options.another(leg, used, { maxTracks: Number.POSITIVE_INFINITY, worker }));
   }
 
   #add(assign: (leg: AssignedLeg) => WorkerAssignment): Members;

@@ -45,6 +45,12 @@ export interface RoomMedia {
   rtpCapabilities(): Promise<WireObject>;
   /** @throws ServiceError `unavailable` while all media is interrupted */
   openPeer(peerId: string, listener: PeerMediaListener): PeerMedia;
+  /**
+   * Further media of a peer, at another media worker. `from`: the media that it has; `worker`: index of the worker; the one that forwards
+   * the fewest tracks if undefined.
+   * @throws ServiceError `conflict` if the room can use no other worker
+   */
+  openPath(peerId: string, listener: PeerMediaListener, place: { from: PeerMedia; worker: number | undefined }): PeerMedia;
   /** For tracks that one component publishes. Allocates nothing until it is connected. @throws ServiceError as openPeer() */
   openInput(listener?: ComponentMediaListener): RtpIngress;
   /** For tracks that one component receives. Allocates nothing until it is connected. @throws ServiceError as openPeer() */

@@ -43,6 +43,7 @@ export function roomHandlers(rooms: LocalRooms): Handlers<Operations> {
     denyPeer: ({ params }) => rooms.room(params.roomId).peers.deny(params.peerId),
     admitWaiting: ({ params }) => rooms.room(params.roomId).peers.admitWaiting(),
     requestRpc: async ({ params, body }) => ({ payload: await rooms.room(params.roomId).rpcs.request(null, peerOf(params), body) }),
+    movePeer: ({ params, body }) => peerOf(params).session.paths.move(body?.worker),
     deletePeer: ({ params }) => rooms.room(params.roomId).peers.delete(params.peerId),
     renewPeerToken: async ({ params }) => ({ token: await rooms.signPeerToken(peerOf(params)) }),
     deleteTrack: ({ params }) => rooms.room(params.roomId).publisherOf(params.trackId).removeTrack(params.trackId),

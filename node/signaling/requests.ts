@@ -18,20 +18,22 @@ const handlers: Handlers = {
     if (metadata !== undefined) peer.profile.setMetadata(metadata);
     return done(subscriptions.join(rtpCapabilities));
   },
-  createTransport: ({ session }, { direction, sctp }) => session.createTransport(direction, { sctp }),
-  connectTransport: ({ session }, { transportId, dtlsParameters }) => done(session.media.connectTransport(transportId, dtlsParameters)),
-  restartIce: async ({ session }, { transportId }) => ({ iceParameters: await session.media.restartIce(transportId) }),
+  createTransport: ({ session }, { direction, ...options }) => session.createTransport(direction, options),
+  connectTransport: ({ session }, { transportId, dtlsParameters }) =>
+    done(session.paths.mediaOf(transportId).connectTransport(transportId, dtlsParameters)),
+  restartIce: async ({ session }, { transportId }) => ({ iceParameters: await session.paths.mediaOf(transportId).restartIce(transportId) }),
   publish: ({ session }, data) => session.publications.publish(data),
   unpublish: ({ session }, { trackId }) => done(session.publications.removeTrack(trackId, 'publisher')),
   pauseTrack: ({ session }, { trackId }) => done(session.publications.setPaused(trackId, true)),
   resumeTrack: ({ session }, { trackId }) => done(session.publications.setPaused(trackId, false)),
   trackReady: ({ session }, { trackId }) => done(session.subscriptions.ready(trackId)),
-  tracksReady: ({ session }, { trackIds }) => done(session.subscriptions.allReady(trackIds)),
+  tracksReady: ({ session }, { trackIds, path }) => done(session.paths.tracksReady(trackIds, path)),
   subscribe: ({ session }, { trackId }) => done(session.subscriptions.subscribe(trackId)),
   unsubscribe: ({ session }, { trackId }) => done(session.subscriptions.unsubscribe(trackId)),
   setSubscription: ({ session }, { mode }) => done(session.subscriptions.setMode(mode)),
   setPreferredLayers: ({ session }, { trackId, ...layers }) => done(session.subscriptions.setPreferredLayers(trackId, layers)),
   setPriority: ({ session }, { trackId, priority }) => done(session.subscriptions.setPriority(trackId, priority)),
+  usePath: ({ session }, { path }) => done(session.paths.use(path)),
   setPeerMetadata: (peer, { metadata }) => done(peer.profile.setMetadata(metadata)),
   setAttributes: (peer, { attributes }) => done(peer.profile.setAttributes(attributes)),
   setTrackMetadata: ({ session }, { trackId, metadata }) => done(session.publications.setMetadata(trackId, metadata)),
@@ -44,6 +46,7 @@ const handlers: Handlers = {
     return {};
   },
   setFeatures: ({ session }, { features }) => {
+    session.paths.supported = features.includes('paths');
     session.publications.migrates = features.includes('migrate');
     session.publications.stopsLayers = features.includes('layersWanted');
     session.subscriptions.announcesTogether = features.includes('tracksSubscribed');
@@ -65,7 +68,7 @@ const costs: { readonly [M in PeerMethod]?: (peer: Peer) => number } = {
   setTrackMetadata: () => 5,
   setRoomMetadata: () => 5,
   // Each track needs a separate request to the media worker.
-  getStats: (peer) => 10 + (peer.connected ? peer.session.trackCount : 0) / 8,
+  getStats: (peer) => 10 + (peer.connected ? peer.session.publications.count + peer.session.subscriptions.size : 0) / 8,
 };
 
 export function costOf(peer: Peer, method: string): number {

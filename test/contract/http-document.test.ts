@@ -107,6 +107,7 @@ test('the document accepts and rejects the same bodies as the server', () => {
       { type: 'webrtc', admitted: 'yes' },
       { type: 'webrtc', peerId: '/' },
     ],
+    movePeer: [{}, { worker: 0 }, { worker: -1 }, { worker: 1.5 }, { worker: 'x' }, { leg: 1 }],
     updatePeer: [
       {},
       { permissions: {} },

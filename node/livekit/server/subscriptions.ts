@@ -7,10 +7,14 @@ export async function updatePeerSubscriptions(
   rooms: Pick<LocalRooms, 'room'>,
   { roomId, peerId, trackIds, subscribe }: PeerSubscriptions,
 ): Promise<null> {
-  const { subscriptions } = rooms.room(roomId).peers.get(peerId).session;
+  const { session } = rooms.room(roomId).peers.get(peerId);
+  const { subscriptions } = session;
   for (const trackId of trackIds) {
     if (subscribe) await subscriptions.subscribe(trackId);
-    else if (subscriptions.has(trackId)) subscriptions.withdraw(trackId);
+    else if (subscriptions.has(trackId)) {
+      subscriptions.unsubscribe(trackId);
+      session.send({ event: 'trackUnsubscribed', data: { trackId } });
+    }
   }
   return null;
 }

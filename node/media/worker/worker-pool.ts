@@ -8,7 +8,7 @@ import type { MediaEngine, RoomMedia, RoomMediaOptions } from '../../rooms/inter
 import { clientAddresses } from '../addresses.ts';
 import { PipeMeter } from '../legs/pipe-meter.ts';
 import { receiverNumbersPatch } from '../receivers/receiver-numbers.ts';
-import { type AssignedLeg, MediaRoom } from '../room-media.ts';
+import { type AssignedLeg, type LegLimit, MediaRoom } from '../room-media.ts';
 import { type PeerTraffic, StatTotals } from '../stat-totals.ts';
 import { findFreePortRange, firstPort, lastPort } from './free-ports.ts';
 import { recordLastPacket } from './last-words.ts';
@@ -121,8 +121,8 @@ export class MediaWorkerPool implements MediaEngine {
       ...options,
       log: log.child({ room: roomId }),
       place: (leg) => on(this.#slotFor(roomId), leg),
-      another: (leg, used, maxTracks) => {
-        const slot = this.#otherSlotFor(roomId, used, maxTracks);
+      another: (leg, used, limit) => {
+        const slot = this.#otherSlotFor(roomId, used, limit);
         return slot && on(slot, leg);
       },
       maxWorkerTracks: maxWorkerTracks ?? (() => undefined),
@@ -165,12 +165,12 @@ export class MediaWorkerPool implements MediaEngine {
   }
 
   /** A worker for another leg of a room: regular, not used by it yet, and without rooms whose worker died. */
-  #otherSlotFor(roomId: string, used: readonly number[], maxTracks: number): WorkerSlot | undefined {
+  #otherSlotFor(roomId: string, used: readonly number[], { maxTracks, worker }: LegLimit): WorkerSlot | undefined {
     const { slots, suspects } = this.#parts;
     if (this.#closed || suspects.has(roomId)) return undefined;
     return leastLoaded(
       slots.filter(({ isRunning, index, forwardedTracks, roomIds }) => {
-        const suitable = isRunning && !used.includes(index) && forwardedTracks <= maxTracks;
+        const suitable = isRunning && !used.includes(index) && forwardedTracks <= maxTracks && index === (worker ?? index);
         return suitable && !(suspects.view().count > 0 && roomIds.some((each) => suspects.has(each)));
       }),
     );

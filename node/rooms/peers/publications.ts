@@ -34,7 +34,8 @@ export type PublicationsOptions = {
   peerId: string;
   enableSimulcast: boolean;
   log: Log;
-  media: PeerMedia;
+  /** Of the path that the peer uses. */
+  media: () => PeerMedia;
   /** Outlives the session. */
   moderation: Moderation;
   /** To the client of the peer. */
@@ -87,6 +88,11 @@ export class Publications {
     return this.#tracks.values();
   }
 
+  /** Number of its tracks and data tracks, those included that are being published. */
+  get count(): number {
+    return this.#tracks.size + this.#dataTracks.size + this.#pending;
+  }
+
   get dataTracks(): Iterable<DataTrack> {
     return this.#dataTracks.values();
   }
@@ -96,7 +102,8 @@ export class Publications {
    * track
    */
   async publish(request: PublishRequest): Promise<{ trackId: string; muted: boolean }> {
-    const { peerId, media, moderation } = this.#options;
+    const { peerId, moderation } = this.#options;
+    const media = this.#options.media();
     const { transportId, kind, rtpParameters, paused, encrypted = false } = request;
     const named = { key: request.key ?? null, kind, metadata: request.metadata ?? null };
     const interrupted = this.#interruptedWith(named);
@@ -159,7 +166,8 @@ export class Publications {
 
   /** The track keeps its id, its mute and its receivers. */
   async #restore(track: Track, request: PublishRequest): Promise<{ trackId: string; muted: boolean }> {
-    const { media, announce, permissions } = this.#options;
+    const { announce, permissions } = this.#options;
+    const media = this.#options.media();
     const { id: trackId, kind } = track;
     const { transportId, rtpParameters, paused, metadata = null } = request;
     requirePermission({ kind, metadata }, permissions());
@@ -188,7 +196,7 @@ export class Publications {
     this.#options.moderation.ended(track, by === 'server');
     this.#options.log.info({ track: trackId }, 'track removed');
     this.#options.announce({ kind: 'trackRemoved', track, by });
-    this.#options.media.unpublish(trackId);
+    this.#options.media().unpublish(trackId);
   }
 
   async setPaused(trackId: string, paused: boolean): Promise<void> {
@@ -209,7 +217,7 @@ export class Publications {
   }
 
   async #setMediaPaused({ id, silent, interrupted }: Track): Promise<void> {
-    if (!interrupted) await this.#options.media.setPaused(id, silent);
+    if (!interrupted) await this.#options.media().setPaused(id, silent);
   }
 
   /** Effective at once for tracks and peers that exist, and for later ones; components receive all tracks. */
@@ -240,7 +248,8 @@ export class Publications {
   }
 
   async publishData(request: PublishDataRequest): Promise<{ dataTrackId: string }> {
-    const { peerId, media } = this.#options;
+    const { peerId } = this.#options;
+    const media = this.#options.media();
     this.#mayPublishData();
     const dataTrackId = newId();
     await this.#reserved(() => media.data.publish({ ...request, dataTrackId }));
@@ -261,7 +270,7 @@ export class Publications {
     if (!dataTrack) throw new ServiceError('track_not_found', `Data track ${dataTrackId} does not exist`);
     this.#dataTracks.delete(dataTrackId);
     this.#options.announce({ kind: 'dataTrackRemoved', dataTrack });
-    this.#options.media.data.unpublish(dataTrackId);
+    this.#options.media().data.unpublish(dataTrackId);
   }
 
   /** Ends publications that are no longer permitted. */
@@ -306,7 +315,7 @@ export class Publications {
 
   async #reserved<T>(work: () => Promise<T>): Promise<T> {
     const limit = this.#options.maxTracks();
-    if (this.#tracks.size + this.#dataTracks.size + this.#pending >= limit) {
+    if (this.count >= limit) {
       throw new ServiceError('tracks_full', `Reached tracks limit of ${limit} for peer ${this.#options.peerId}`);
     }
     this.#pending += 1;

@@ -11,6 +11,7 @@ import type { Direction, PeerConnection, PeerMedia, PeerMediaListener, Programme
 import type { RpcOutcome } from '../rpcs.ts';
 import type { Track } from '../track.ts';
 import type { DataBudget } from './data-budget.ts';
+import { MediaPaths } from './media-paths.ts';
 import type { Moderation } from './moderation.ts';
 import type { PeerContext } from './peer-context.ts';
 import { Publications } from './publications.ts';
@@ -43,9 +44,8 @@ export type RelayRequest = {
 /** Lives from connect to disconnect of its peer. */
 export class RoomSession {
   readonly connection: PeerConnection;
-  readonly media: PeerMedia;
+  readonly paths: MediaPaths;
   readonly publications: Publications;
-  readonly subscriptions: Subscriptions;
   /** True if the peer requested audio levels. */
   audioLevels = false;
   readonly #options: RoomSessionOptions;
@@ -57,31 +57,12 @@ export class RoomSession {
     this.connection = connection;
     this.#options = options;
     this.#room = room;
-    this.media = room.media.openPeer(peerId, {
-      layersChanged: (trackId, layers) => connection.send({ event: 'layersChanged', data: { trackId, layers } }),
-      layerNeeded: (trackId, layer) => {
-        connection.layerNeeded?.(trackId, layer);
-        this.publications.layerNeeded(trackId, layer);
-      },
-      failed: options.failed,
-      lost: () => this.#mediaLost(),
-      ...(connection.transportChanged && { transportChanged: (state) => connection.transportChanged?.(state) }),
-      firstFrame: options.firstFrame,
-    });
-    this.subscriptions = new Subscriptions({
-      log,
-      media: this.media,
-      send: (event) => connection.send(event),
-      published: () => room.publishedFor(peerId),
-      received: room.received,
-      allowed: () => permissions().subscribe,
-      dataAllowed: () => permissions().subscribe && permissions().data && !connection.dataInNode,
-    });
+    this.paths = this.#openPaths();
     this.publications = new Publications({
       peerId,
       enableSimulcast,
       log,
-      media: this.media,
+      media: () => this.media,
       moderation,
       send: (event) => connection.send(event),
       announce: room.announce,
@@ -91,8 +72,53 @@ export class RoomSession {
     });
   }
 
+  get media(): PeerMedia {
+    return this.paths.media;
+  }
+
+  get subscriptions(): Subscriptions {
+    return this.paths.subscriptions;
+  }
+
+  #openPaths(): MediaPaths {
+    const { connection } = this;
+    const room = this.#room;
+    const { peerId, log, permissions, failed, firstFrame } = this.#options;
+    return new MediaPaths({
+      peerId,
+      room: room.media,
+      listener: {
+        layersChanged: (trackId, layers) => connection.send({ event: 'layersChanged', data: { trackId, layers } }),
+        layerNeeded: (trackId, layer) => {
+          connection.layerNeeded?.(trackId, layer);
+          this.publications.layerNeeded(trackId, layer);
+        },
+        ...(connection.transportChanged && { transportChanged: (state) => connection.transportChanged?.(state) }),
+        firstFrame,
+      },
+      subscriptions: (media) =>
+        new Subscriptions({
+          log,
+          media,
+          send: (event) => connection.send(event),
+          published: () => room.publishedFor(peerId),
+          received: room.received,
+          allowed: () => permissions().subscribe,
+          dataAllowed: () => permissions().subscribe && permissions().data && !connection.dataInNode,
+        }),
+      publishes: () => this.publications.count > 0,
+      failed,
+      lost: () => this.#mediaLost(),
+      migrate: (path) => this.send({ event: 'migrate', data: { reason: 'moved', path } }),
+      pathClosed: (path) => {
+        if (!this.#ended) this.send({ event: 'pathClosed', data: { path } });
+      },
+    });
+  }
+
   /** Its tracks are interrupted until the client has published them again; its subscriptions follow its new receive transport. */
   #mediaLost(): void {
+    this.paths.cancel('Its media was lost');
     if (!this.publications.migrates) {
       this.#options.mediaLost();
       return;
@@ -100,11 +126,6 @@ export class RoomSession {
     this.publications.mediaLost();
     this.subscriptions.mediaLost();
     this.send({ event: 'migrate', data: { reason: 'lost' } });
-  }
-
-  /** Number of tracks that the peer publishes and receives. */
-  get trackCount(): number {
-    return [...this.publications.tracks].length + this.subscriptions.size;
   }
 
   /** Tracks of the others that the peer is permitted to receive. */
@@ -123,16 +144,10 @@ export class RoomSession {
     return this.#room.programme.watch(changed);
   }
 
-  async createTransport(direction: Direction, options: { sctp: boolean }): Promise<WireObject> {
-    if (direction === 'send') this.publications.clear();
-    const sctp = options.sctp && (this.#options.permissions().data || this.connection.dataInNode === true);
-    const transport = await this.media.createTransport(direction, { sctp });
-    if (direction === 'recv') {
-      this.subscriptions.transportCreated();
-      // The response must be sent before events of the new transport.
-      setImmediate(() => this.subscriptions.update());
-    }
-    return transport;
+  async createTransport(direction: Direction, { sctp, path }: { sctp: boolean; path?: string | undefined }): Promise<WireObject> {
+    if (direction === 'send' && path === undefined) this.publications.clear();
+    const permitted = this.#options.permissions().data || this.connection.dataInNode === true;
+    return this.paths.createTransport(direction, { sctp: sctp && permitted, path });
   }
 
   /** @throws ServiceError `forbidden`, `too_large`, `too_many_requests` */
@@ -225,6 +240,7 @@ export class RoomSession {
   /** Ends its subscriptions, publications and media. */
   end(): void {
     this.#ended = true;
+    this.paths.cancel('It disconnected');
     this.subscriptions.close();
     this.publications.close();
     this.media.close();

@@ -40,6 +40,10 @@ export class Subscriptions {
   /** Subscriptions to announce, together with those still pending at the worker. */
   #unannounced: SubscribedTrack[] = [];
   #gathering: Timer | undefined;
+  /** Those over the second path of a peer that moves. */
+  #next: Subscriptions | undefined;
+  /** True while they are those over a second path: what ends is reported by the first one. */
+  #second = false;
   #mode: 'auto' | 'manual' = 'auto';
   #rtpCapabilities: WireObject | undefined;
   #closed = false;
@@ -55,6 +59,26 @@ export class Subscriptions {
 
   has(trackId: string): boolean {
     return this.#tracks.has(trackId);
+  }
+
+  /**
+   * The same subscriptions over a second path. Changes apply to both until one of them is closed. `promote`: to be called when the second
+   * path is the only one.
+   */
+  over(media: PeerMedia): { next: Subscriptions; promote: () => void } {
+    const next = new Subscriptions({ ...this.#options, media });
+    next.announcesTogether = this.announcesTogether;
+    next.#second = true;
+    next.#mode = this.#mode;
+    next.#rtpCapabilities = this.#rtpCapabilities;
+    for (const trackId of this.#declined) next.#declined.add(trackId);
+    for (const trackId of [...this.#interrupted, ...this.#tracks.keys()]) next.#interrupted.add(trackId);
+    this.#next = next;
+    const promote = () => {
+      next.#second = false;
+      next.update();
+    };
+    return { next, promote };
   }
 
   /** The peer can receive from now on; in auto mode all tracks follow once a transport exists. */
@@ -76,6 +100,7 @@ export class Subscriptions {
 
   /** A track has other media than before: the peer subscribes again. */
   restored(trackId: string): void {
+    this.#next?.restored(trackId);
     if (this.#tracks.has(trackId)) {
       this.drop(trackId);
       this.#interrupted.add(trackId);
@@ -85,12 +110,14 @@ export class Subscriptions {
 
   setMode(mode: 'auto' | 'manual'): void {
     this.#mode = mode;
+    this.#next?.setMode(mode);
     this.update();
   }
 
   /** Synchronizes the subscriptions with publications, mode and permissions. */
   update(): void {
     if (this.#closed) return;
+    this.#next?.update();
     const { allowed, dataAllowed, media } = this.#options;
     if (!dataAllowed()) for (const id of [...this.#dataTracks.keys()]) this.dropData(id);
     if (!allowed()) {
@@ -102,7 +129,7 @@ export class Subscriptions {
     const { tracks, dataTracks } = this.#options.published();
     for (const track of tracks)
       if (auto ? !this.#declined.has(track.id) : this.#interrupted.has(track.id)) this.#inBackground(this.#subscribe(track));
-    if (auto && dataAllowed() && media.data.canReceive)
+    if (auto && dataAllowed() && media.data.canReceive && !this.#second)
       for (const dataTrack of dataTracks) this.#inBackground(this.#subscribeData(dataTrack));
   }
 
@@ -120,30 +147,27 @@ export class Subscriptions {
     const track = [...this.#options.published().tracks].find((each) => each.id === trackId);
     if (!track) throw new ServiceError('track_not_found', `Track ${trackId} does not exist`);
     this.#declined.delete(trackId);
+    this.#next?.subscribe(trackId).catch((error: unknown) => this.#failed(error));
     await this.#subscribe(track);
     this.#announce();
   }
 
   unsubscribe(trackId: string): void {
-    if (!this.#interrupted.delete(trackId)) this.#require(trackId);
+    if (!this.#interrupted.delete(trackId) && !this.#second) this.#require(trackId);
+    this.#next?.unsubscribe(trackId);
     this.#declined.add(trackId);
     this.#forget(trackId);
     this.#options.media.unsubscribe(trackId);
   }
 
-  /** By the server: like unsubscribe(), but the peer is notified. */
-  withdraw(trackId: string): void {
-    this.unsubscribe(trackId);
-    this.#options.send({ event: 'trackUnsubscribed', data: { trackId } });
-  }
-
   /** Ends the subscription of a track that ended or is no longer permitted, and notifies the peer. */
   drop(trackId: string): void {
+    this.#next?.drop(trackId);
     this.#declined.delete(trackId);
     this.#interrupted.delete(trackId);
     if (!this.#forget(trackId)) return;
     this.#options.media.unsubscribe(trackId);
-    this.#options.send({ event: 'trackUnsubscribed', data: { trackId } });
+    if (!this.#second) this.#options.send({ event: 'trackUnsubscribed', data: { trackId } });
   }
 
   dropData(dataTrackId: string): void {
@@ -164,11 +188,13 @@ export class Subscriptions {
 
   async setPreferredLayers(trackId: string, layers: Layers): Promise<void> {
     this.#require(trackId);
+    if (this.#next?.has(trackId)) this.#next.setPreferredLayers(trackId, layers).catch((error: unknown) => this.#failed(error));
     await this.#options.media.setPreferredLayers(trackId, layers);
   }
 
   async setPriority(trackId: string, priority: number): Promise<void> {
     this.#require(trackId);
+    if (this.#next?.has(trackId)) this.#next.setPriority(trackId, priority).catch((error: unknown) => this.#failed(error));
     await this.#options.media.setPriority(trackId, priority);
   }
 
@@ -196,7 +222,7 @@ export class Subscriptions {
         this.#interrupted.delete(track.id);
         const named = { ...track.origin, trackId: track.id };
         if (subscription) this.#gather(track, { ...named, ...subscription });
-        else send({ event: 'trackNotSupported', data: { ...named, encoding: track.encoding } });
+        else if (!this.#second) send({ event: 'trackNotSupported', data: { ...named, encoding: track.encoding } });
       } finally {
         this.#pending -= 1;
         if (this.#pending === 0) this.#announce();

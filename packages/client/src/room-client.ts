@@ -15,8 +15,9 @@ import { type Attributes, type AttributesPatch, OwnProfile } from './own-profile
 import { pageHide } from './page-hide.ts';
 import { PeerRpc } from './peer-rpc.ts';
 import { deferred, stateful } from './pending.ts';
+import { receivedEvents } from './received-events.ts';
 import type { RoomEvents, RoomState, RoomStats } from './room-events.ts';
-import { originOf, type RemoteComponent, type RemotePeer, type RemoteTrack, Roster } from './roster.ts';
+import { type RemoteComponent, type RemotePeer, type RemoteTrack, Roster } from './roster.ts';
 
 const defaultJoinTimeout = 30_000;
 
@@ -87,14 +88,11 @@ export class RoomClient extends Emitter<RoomEvents> {
       settings: options,
       timing,
       request,
-      subscribed: (event, consumer) => {
-        this.#received.subscribed(event.trackId, consumer);
-        this.emit('trackSubscribed', { ...originOf(event), track: consumer.track, trackId: event.trackId, kind: event.kind });
-      },
-      unsubscribed: (trackId) => {
-        this.#received.unsubscribed(trackId);
-        this.emit('trackUnsubscribed', { trackId });
-      },
+      shown: receivedEvents({
+        received: () => this.#received,
+        emit: (name, data) => this.emit(name, data),
+        hasListener: (name) => this.hasListener(name),
+      }),
       pathChanged: (path) => this.emit('mediaPathChanged', { path }),
       dataChannel: (channel) => this.emit('dataChannel', { channel }),
       awaitsDataChannels: () => this.hasListener('dataChannel'),

@@ -29,6 +29,8 @@ export type RoomEvents = RosterEvents & {
   /** A track is received: show it with attach(). Exactly one of `peerId` and `componentId` is set. */
   trackSubscribed: Origin & { track: MediaStreamTrack; trackId: string; kind: Kind };
   trackUnsubscribed: { trackId: string };
+  /** A received track is another MediaStreamTrack, because this peer moved. Elements of attach() have it already. */
+  trackReplaced: { trackId: string; track: MediaStreamTrack; previous: MediaStreamTrack };
   /** A track is not received, because this browser does not support its codec or the profile of it. */
   trackNotSupported: Origin & { trackId: string; encoding: string };
   /** The received layers of a simulcast track changed; null: none. */

@@ -2,6 +2,7 @@
 import { WHEPClient } from 'whip-whep/whep.js';
 import { RoomClient, type RoomClientOptions } from '../../../packages/client/src/index.ts';
 import { codeSteps, drawCode, readCode } from '../media/time-code.ts';
+import { Ear, type VideoContinuity, watchVideo } from './continuity.ts';
 
 export type Colour = [red: number, green: number, blue: number];
 export type FrameProbe = { colour: Colour; change: number; width: number; height: number };
@@ -145,6 +146,7 @@ async function louderBy(track: MediaStreamTrack, [first, second]: readonly [numb
   return around(first) - around(second);
 }
 
+type Continuity = { video: VideoContinuity; audio: { heard: number; gap: number } };
 type Note = { at: number; name: string; detail?: unknown };
 
 /** One room of the page: shows and plays all received media. */
@@ -157,6 +159,7 @@ class TestRoom {
   /** The longest time between two rendered frames, per track, in milliseconds. */
   readonly gaps = new Map<string, number>();
   size = { width: 640, height: 360 };
+  #watched: (() => Continuity) | undefined;
 
   constructor(options: RoomClientOptions) {
     this.room = new RoomClient(options);
@@ -172,6 +175,7 @@ class TestRoom {
       note('dataChannel', { label: channel.label, peerId: channel.peerId });
       channel.on('message', ({ data }) => note('message', typeof data === 'string' ? data : { bytes: (data as ArrayBuffer).byteLength }));
     });
+    this.room.on('trackReplaced', ({ trackId }) => note('trackReplaced', trackId));
     this.room.on('trackSubscribed', ({ trackId, kind, peerId, componentId }) => this.#show(trackId, kind, peerId ?? componentId));
     this.room.on('trackUnsubscribed', ({ trackId }) => {
       note('trackUnsubscribed', trackId);
@@ -179,6 +183,24 @@ class TestRoom {
       this.elements.delete(trackId);
       this.arrived.delete(trackId);
     });
+  }
+
+  /** Watches the video and the audio of a peer, until endWatch(). */
+  watch(peerId: string): void {
+    const [video, audio] = (['video', 'audio'] as const).map((kind) => this.trackOf(peerId, kind) ?? '');
+    const endVideo = watchVideo(this.elements.get(video ?? '') as HTMLVideoElement);
+    const ear = new Ear(audioContext(), this.room.mediaStreamTrack(audio ?? '') as MediaStreamTrack);
+    const off = this.room.on('trackReplaced', ({ trackId, track }) => {
+      if (trackId === audio) ear.follow(track);
+    });
+    this.#watched = () => {
+      off();
+      return { video: endVideo(), audio: ear.end() };
+    };
+  }
+
+  endWatch(): Continuity | undefined {
+    return this.#watched?.();
   }
 
   /** Id of the received track of this kind from this peer or component. */

@@ -70,6 +70,10 @@ class FakeRoomMedia implements RoomMedia {
     return peer;
   }
 
+  openPath(peerId: string, listener: PeerMediaListener): FakePeerMedia {
+    return this.openPeer(peerId, listener);
+  }
+
   openInput(listener?: ComponentMediaListener): FakeRoomInput {
     const input: FakeRoomInput = new FakeRoomInput(this, () => this.inputs.delete(input), listener);
     this.inputs.add(input);

@@ -59,7 +59,10 @@ test('every method has its effect and a response that matches its schema', async
   await ask('setAudioLevels', { enabled: true });
   server.media.room('room').options.onAudioLevels([{ peerId: 'publisher', level: -30 }]);
   assert.deepEqual((await socket.waitFor('audioLevels')).levels, [{ peerId: 'publisher', level: -30 }]);
-  await ask('setFeatures', { features: ['migrate', 'one of later'] });
+  await ask('setFeatures', { features: ['migrate', 'paths', 'one of later'] });
+  const moved = server.rooms.room('room').peers.get('a').session.paths.move(undefined);
+  await ask('usePath', await socket.waitFor('migrate').then(({ path }) => ({ path })));
+  await moved;
   await ask('sendRpc', { rpcId: '1', to: 'publisher', method: 'dance', payload: null, timeout: 5 });
   const { rpcId } = await publisher.waitFor('rpcRequested');
   assert.equal((await publisher.request('respondRpc', { rpcId, payload: 'done' })).ok, true);

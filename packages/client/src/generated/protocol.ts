@@ -28,10 +28,11 @@ export type Requests = {
     rtpCapabilities: RtpCapabilities;
     metadata?: Json | null;
   };
-  /** sctp: also for data channels. A peer without the permission to send data gets a transport without SCTP and receives no data channels. */
+  /** path: of the event `migrate`, for a transport of the new path. sctp: also for data channels. A peer without the permission to send data gets a transport without SCTP and receives no data channels. */
   createTransport: {
     direction: 'send' | 'recv';
     sctp?: boolean;
+    path?: string;
   };
   connectTransport: {
     transportId: string;
@@ -67,6 +68,11 @@ export type Requests = {
   /** trackReady for each of them; tracks that have ended meanwhile are ignored. Nodes before 0.8 do not support it. */
   tracksReady: {
     trackIds: string[];
+    path?: string;
+  };
+  /** What this peer receives flows over the new path: the server closes the former one. Nodes before 0.8 do not support it. */
+  usePath: {
+    path: string;
   };
   subscribe: {
     trackId: string;
@@ -123,7 +129,7 @@ export type Requests = {
   setAudioLevels: {
     enabled: boolean;
   };
-  /** Events beyond those of 0.7 that this client handles: `tracksSubscribed` (instead of several trackSubscribed), `layersWanted`, and `migrate` (instead of close code 1001, if the media of this peer is lost with a media worker). Others are ignored. Send it before `join`. Nodes before 0.8 do not support it. */
+  /** Events beyond those of 0.7 that this client handles: `tracksSubscribed` (instead of several trackSubscribed), `layersWanted`, `paths` (`migrate` with a path), and `migrate` (instead of close code 1001, if the media of this peer is lost with a media worker). Others are ignored. Send it before `join`. Nodes before 0.8 do not support it. */
   setFeatures: {
     features: string[];
   };
@@ -202,6 +208,7 @@ export type Responses = {
   resumeTrack: Record<string, never>;
   trackReady: Record<string, never>;
   tracksReady: Record<string, never>;
+  usePath: Record<string, never>;
   subscribe: Record<string, never>;
   unsubscribe: Record<string, never>;
   setSubscription: Record<string, never>;
@@ -483,8 +490,17 @@ export type ServerEvent =
   | {
       event: 'migrate';
       data: {
-        /** The transports of this peer were lost. It creates new ones in the same session, and publishes its tracks again with their keys: they keep their ids for all peers. Tracks without a key were removed. What it received is announced again. */
-        reason: 'lost';
+        /** `lost`: the transports of this peer were lost. It creates new ones in the same session, and publishes its tracks again with their keys: they keep their ids for all peers. Tracks without a key were removed. What it received is announced again. `moved`: it creates further transports, the new path, receives everything there too, and then requests `usePath`. */
+        reason: 'lost' | 'moved';
+        /** With `moved`: the new path. */
+        path?: string;
+      };
+    }
+  | {
+      event: 'pathClosed';
+      data: {
+        /** A new path that the server has closed: this peer keeps its former one. */
+        path: string;
       };
     }
   | {

@@ -37,6 +37,8 @@ export type MediaSessionOptions = {
   unsubscribed: (trackId: string) => void;
   dataSubscribed: (origin: EventData['dataTrackSubscribed'], consumer: types.DataConsumer) => void;
   pathChanged: () => void;
+  /** The second path of the peer, if it is its session. */
+  path?: string | undefined;
 };
 
 export type ProduceOptions = {
@@ -59,12 +61,16 @@ type Publication = Pick<ProduceOptions, 'metadata' | 'paused' | 'key'> & { encry
 /** A track being received; `consumer` once created, `ended` if it ended before. */
 type Received<Consumer> = { consumer: Consumer | undefined; ended: boolean };
 
-/** @param sends true if there are tracks or channels to send already */
-export function requestTransports(request: Request, { sctp, sends }: { sctp: boolean; sends: boolean }): PrefetchedTransports {
+export type TransportsOptions = { sctp: boolean; sends: boolean; path?: string | undefined };
+
+/** @param options.sends true if there are tracks or channels to send already */
+export function requestTransports(request: Request, options: TransportsOptions): PrefetchedTransports {
+  const { sctp, sends, path } = options;
+  const common = { sctp, ...(path !== undefined && { path }) };
   const early = {
     sctp,
-    recv: request('createTransport', { direction: 'recv', sctp }),
-    send: sends ? request('createTransport', { direction: 'send', sctp }) : undefined,
+    recv: request('createTransport', { direction: 'recv', ...common }),
+    send: sends ? request('createTransport', { direction: 'send', ...common }) : undefined,
   };
   // The later user handles failures; avoids unhandled rejections until then.
   early.recv.catch(() => {});
@@ -79,6 +85,7 @@ export class MediaSession {
   readonly #keepers: IceRestarter[] = [];
   readonly #received = new Map<string, Received<types.Consumer>>();
   readonly #receivedData = new Map<string, Received<types.DataConsumer>>();
+  #path: string | undefined;
   #device: types.Device | undefined;
   #sctp = false;
   #iceServers: IceServer[] = [];
@@ -90,6 +97,7 @@ export class MediaSession {
 
   constructor(options: MediaSessionOptions) {
     this.#options = options;
+    this.#path = options.path;
     this.#recv.promise.catch(() => {});
   }
 
@@ -123,6 +131,16 @@ export class MediaSession {
       this.#recv.reject(new SessionLostError());
       throw error;
     }
+  }
+
+  /** True if its receive transport has this id. */
+  receives(transportId: string | undefined): boolean {
+    return transportId !== undefined && this.#transports.get('recv')?.id === transportId;
+  }
+
+  /** The peer has no other path any more. */
+  isOnlyPath(): void {
+    this.#path = undefined;
   }
 
   async produce(options: ProduceOptions): Promise<ProducedTrack> {
@@ -161,7 +179,8 @@ export class MediaSession {
 
   async receiveAll(tracks: readonly SubscribedTrack[]): Promise<void> {
     await this.#receive(tracks, (trackIds) => {
-      if (trackIds.length > 0) this.#run(this.#options.request('tracksReady', { trackIds }), 'tracksReady');
+      const ready = { trackIds, ...(this.#path !== undefined && { path: this.#path }) };
+      if (trackIds.length > 0) this.#run(this.#options.request('tracksReady', ready), 'tracksReady');
     });
   }
 
@@ -278,7 +297,8 @@ export class MediaSession {
   #sender(answer?: Promise<TransportOptions>): Promise<types.Transport> {
     this.#live();
     const { request } = this.#options;
-    this.#send ??= this.#openSender(answer ?? request('createTransport', { direction: 'send', sctp: this.#sctp })).catch((error) => {
+    const options = { sctp: this.#sctp, ...(this.#path !== undefined && { path: this.#path }) };
+    this.#send ??= this.#openSender(answer ?? request('createTransport', { direction: 'send', ...options })).catch((error) => {
       this.#send = undefined;
       throw error;
     });

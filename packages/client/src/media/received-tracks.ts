@@ -66,6 +66,15 @@ export class ReceivedTracks {
     entry.watched.received(scalabilityMode(consumer));
   }
 
+  /** Plays another MediaStreamTrack in the elements that have the previous one. @returns true if it is attached to an element */
+  replaced(trackId: string, consumer: types.Consumer, previous: MediaStreamTrack): boolean {
+    const entry = this.#entries.get(trackId);
+    if (!entry) return false;
+    for (const element of entry.attached) exchange(element, consumer.track, previous);
+    entry.watched.received(scalabilityMode(consumer));
+    return entry.attached.size > 0;
+  }
+
   unsubscribed(trackId: string): void {
     this.#current.delete(trackId);
   }
@@ -111,4 +120,15 @@ function play(element: HTMLMediaElement, track: MediaStreamTrack): void {
   element.srcObject = new MediaStream([track]);
   // If the browser requires a user gesture, autoplay continues after it.
   element.play().catch(() => {});
+}
+
+/** In this order and in one task: the other order stops the video for good, and a new stream shows an empty frame. */
+function exchange(element: HTMLMediaElement, track: MediaStreamTrack, previous: MediaStreamTrack): void {
+  const stream = element.srcObject;
+  if (!(stream instanceof MediaStream) || !stream.getTracks().includes(previous)) {
+    play(element, track);
+    return;
+  }
+  stream.removeTrack(previous);
+  stream.addTrack(track);
 }

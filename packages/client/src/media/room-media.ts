@@ -3,20 +3,21 @@ import type { types } from 'mediasoup-client';
 import type { Connection } from '../connection.ts';
 import { DataChannel, type DataChannelOptions, RemoteDataChannel } from '../data-channel.ts';
 import { SessionLostError } from '../errors.ts';
-import type { JoinResponse, Json, ServerEvent, SubscribedTrack } from '../generated/protocol.ts';
+import type { JoinResponse, Json, ServerEvent } from '../generated/protocol.ts';
 import type { RoomClientOptions, Timing } from '../options.ts';
 import { DeviceCache } from './device.ts';
 import type { LocalTrack, LocalTrackEnd } from './local-track.ts';
 import { LocalTracks } from './local-tracks.ts';
+import { MediaMove } from './media-move.ts';
 import type { MediaPath } from './media-path.ts';
 import { MediaSession, type PrefetchedTransports, type Request, requestTransports } from './media-session.ts';
+import { ShownTracks, type ShownTracksOptions } from './shown-tracks.ts';
 
 export type RoomMediaOptions = {
   settings: RoomClientOptions;
   timing: Timing;
   request: Connection['request'];
-  subscribed: (origin: SubscribedTrack, consumer: types.Consumer) => void;
-  unsubscribed: (trackId: string) => void;
+  shown: ShownTracksOptions;
   dataChannel: (channel: RemoteDataChannel) => void;
   /** True if the application listens for data channels of other peers. */
   awaitsDataChannels: () => boolean;
@@ -32,6 +33,7 @@ export class RoomMedia {
   readonly #options: RoomMediaOptions;
   readonly #request: Request;
   readonly #deviceCache: DeviceCache;
+  readonly #shown: ShownTracks;
   readonly #channels = new Set<DataChannel>();
   readonly localTracks: LocalTracks;
   /** True if media is supported. */
@@ -41,6 +43,7 @@ export class RoomMedia {
   /** The welcome of the session, once its transports are being opened. */
   #joinResponse: JoinResponse | undefined;
   #migration: Promise<void> | undefined;
+  #move: MediaMove | undefined;
   #path: MediaPath = 'idle';
 
   constructor(options: RoomMediaOptions) {
@@ -48,6 +51,7 @@ export class RoomMedia {
     this.#request = options.request;
     this.#deviceCache = new DeviceCache(options.settings.handlerFactory);
     this.supported = this.#deviceCache.supported;
+    this.#shown = new ShownTracks(options.shown);
     const { request, localTrackEnded: ended, localTrackMuted: muted } = options;
     this.localTracks = new LocalTracks({ request, ended, muted });
   }
@@ -79,12 +83,13 @@ export class RoomMedia {
       return;
     }
     const session = this.#createSession();
+    this.#session = session;
     // Failures are handled once, at the end.
     for (const request of requests) request.catch(() => {});
     const rtpCapabilities = await session.load(joinResponse);
     // The server processes requests in order: join need not wait for the transport responses.
     // Nodes before 0.8 reject it.
-    this.#request('setFeatures', { features: ['layersWanted', 'migrate', 'tracksSubscribed'] }).catch(() => {});
+    this.#request('setFeatures', { features: ['layersWanted', 'migrate', 'paths', 'tracksSubscribed'] }).catch(() => {});
     const joined = this.#request('join', { rtpCapabilities, ...(metadata !== undefined && { metadata }) });
     joined.catch(() => {});
     this.#joinResponse = joinResponse;
@@ -97,13 +102,13 @@ export class RoomMedia {
   take({ event, data }: ServerEvent): boolean {
     switch (event) {
       case 'tracksSubscribed':
-        this.#run(this.#session?.receiveAll(data.tracks), 'could not receive tracks');
+        this.#run(this.#sessionOf(data.tracks[0]?.transportId)?.receiveAll(data.tracks), 'could not receive tracks');
         return true;
       case 'trackSubscribed':
         this.#run(this.#session?.receive(data), 'could not receive track');
         return true;
       case 'trackUnsubscribed':
-        this.#session?.unreceive(data.trackId);
+        this.#unreceive(data.trackId);
         return true;
       case 'dataTrackSubscribed':
         this.#run(this.#session?.receiveData(data), 'could not receive data channel');
@@ -112,7 +117,10 @@ export class RoomMedia {
         this.#session?.unreceiveData(data.dataTrackId);
         return true;
       case 'migrate':
-        this.#run(this.#migrate(), 'could not migrate media');
+        this.#run(data.path === undefined ? this.#migrate() : this.#moveTo(data.path), 'could not migrate media');
+        return true;
+      case 'pathClosed':
+        if (this.#move?.path === data.path) this.#endMove();
         return true;
       case 'layersWanted':
         this.#run(this.localTracks.sendLayers(data.trackId, data.spatialLayer), 'could not set the sent layers');
@@ -121,7 +129,7 @@ export class RoomMedia {
         this.#session?.updateIceServers(data.iceServers);
         return true;
       case 'trackRemoved':
-        this.#session?.unreceive(data.trackId);
+        this.#unreceive(data.trackId);
         return this.localTracks.removed(data.trackId);
       case 'trackPaused':
       case 'trackResumed':
@@ -140,7 +148,7 @@ export class RoomMedia {
   }
 
   consumer(trackId: string): types.Consumer | undefined {
-    return this.#session?.consumer(trackId);
+    return this.#shown.consumer(trackId);
   }
 
   async stats(): Promise<{ send: RTCStatsReport | undefined; recv: RTCStatsReport | undefined }> {
@@ -150,6 +158,7 @@ export class RoomMedia {
   /** The WebSocket reconnected and the session was resumed. */
   resumed(): void {
     this.#session?.checkPaths();
+    this.#move?.next.checkPaths();
   }
 
   /** The session was lost; publications are kept for the next one. */
@@ -166,15 +175,26 @@ export class RoomMedia {
     this.lost();
   }
 
-  #createSession(): MediaSession {
-    const { settings, timing, subscribed, unsubscribed, dataChannel } = this.#options;
-    const session = new MediaSession({
-      ...{ request: this.#request, devices: this.#deviceCache, settings, timing, logger: settings.logger ?? {} },
-      ...{ subscribed, unsubscribed },
+  /** The session with this receive transport. */
+  #sessionOf(transportId: string | undefined): MediaSession | undefined {
+    return this.#move?.next.receives(transportId) ? this.#move.next : this.#session;
+  }
+
+  #unreceive(trackId: string): void {
+    this.#shown.ending(trackId);
+    this.#session?.unreceive(trackId);
+    this.#move?.next.unreceive(trackId);
+  }
+
+  #createSession(path?: string): MediaSession {
+    const { settings, timing, dataChannel } = this.#options;
+    const session: MediaSession = new MediaSession({
+      ...{ request: this.#request, devices: this.#deviceCache, settings, timing, logger: settings.logger ?? {}, path },
+      subscribed: (origin, consumer) => this.#shown.subscribed(session, origin, consumer),
+      unsubscribed: (trackId) => this.#shown.unsubscribed(session, trackId),
       pathChanged: () => this.#seePath(),
       dataSubscribed: ({ peerId }, consumer) => dataChannel(new RemoteDataChannel(peerId, consumer)),
     });
-    this.#session = session;
     return session;
   }
 
@@ -198,11 +218,44 @@ export class RoomMedia {
     if (!joinResponse) return;
     this.#closeSession();
     const session = this.#createSession();
+    this.#session = session;
     this.#migration = this.#open(session, joinResponse, this.#requestTransports());
     await this.#migration;
   }
 
+  /** The server moves this peer: receives over a second path, and changes to it without a gap. */
+  async #moveTo(path: string): Promise<void> {
+    const [joinResponse, before] = [this.#joinResponse, this.#session];
+    if (!joinResponse || !before) return;
+    this.#endMove();
+    const next = this.#createSession(path);
+    const { request } = this.#options;
+    const requestTransports = () => this.#requestTransports(path);
+    const move = new MediaMove({ path, before, next, shown: this.#shown, request, joinResponse, requestTransports });
+    this.#move = move;
+    try {
+      await move.run();
+    } catch (error) {
+      if (this.#move === move) this.#endMove();
+      throw error;
+    }
+    if (this.#move !== move) return;
+    this.#move = undefined;
+    this.#session = next;
+    before.close();
+    this.#seePath();
+    this.localTracks.sessionLost();
+    this.localTracks.sessionStarted(next);
+  }
+
+  #endMove(): void {
+    const move = this.#move;
+    this.#move = undefined;
+    move?.next.close();
+  }
+
   #closeSession(): void {
+    this.#endMove();
     const session = this.#session;
     if (!session) return;
     this.#session = undefined;
@@ -212,10 +265,11 @@ export class RoomMedia {
     this.#seePath();
   }
 
-  #requestTransports(): PrefetchedTransports {
+  #requestTransports(path?: string): PrefetchedTransports {
     const { settings, awaitsDataChannels } = this.#options;
     const sctp = settings.dataChannels ?? (awaitsDataChannels() || this.#channels.size > 0);
-    return requestTransports(this.#request, { sctp, sends: this.localTracks.all.length > 0 || this.#channels.size > 0 });
+    const sends = path === undefined && (this.localTracks.all.length > 0 || this.#channels.size > 0);
+    return requestTransports(this.#request, { sctp, sends, path });
   }
 
   #seePath(): void {

@@ -47,6 +47,7 @@ const changes: Partial<Record<keyof RoomEvents, readonly PartName[]>> = {
   trackUpdated: ['peers', 'components', 'tracks'],
   trackSubscribed: ['tracks'],
   trackUnsubscribed: ['tracks'],
+  trackReplaced: ['tracks'],
   localTrackEnded: ['localTracks'],
   localTrackMuted: ['localTracks'],
   activeSpeaker: ['activeSpeaker'],

@@ -185,6 +185,24 @@ export class Peers {
   }
 
   /**
+   * Move the media of a connected peer to another media worker of the node, without a gap. The response follows when it is moved.
+   * Not retried if its response was lost.
+   * Timeout: 25 s by default.
+   * @throws MediaroomsError `room_not_found`, `room_ended`, `node_unreachable`, `peer_not_found`, `conflict`, `unavailable`
+   */
+  async move(
+    roomId: string,
+    peerId: string,
+    to: {
+      /** Index of the media worker, as in `legs` of the room; default: the one of the room that forwards the fewest tracks, or another one. */
+      worker?: number;
+    } = {},
+    options?: RequestOptions,
+  ): Promise<void> {
+    await this.#transport.call('movePeer', { path: { roomId, peerId }, body: to }, { timeout: 25000, ...options });
+  }
+
+  /**
    * Get a fresh token for a peer; older tokens stay valid until they expire.
    * @throws MediaroomsError `room_not_found`, `room_ended`, `node_unreachable`, `peer_not_found`
    */

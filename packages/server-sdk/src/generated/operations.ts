@@ -55,6 +55,7 @@ export const operations = {
   admitPeer: { method: 'POST', path: '/room/{roomId}/peer/{peerId}/admit', repeatable: true },
   denyPeer: { method: 'POST', path: '/room/{roomId}/peer/{peerId}/deny', repeatable: false },
   admitWaiting: { method: 'POST', path: '/room/{roomId}/admit', repeatable: true },
+  movePeer: { method: 'POST', path: '/room/{roomId}/peer/{peerId}/move', repeatable: false },
   renewPeerToken: { method: 'POST', path: '/room/{roomId}/peer/{peerId}/token', repeatable: true },
   deleteTrack: { method: 'DELETE', path: '/room/{roomId}/track/{trackId}', repeatable: true },
   muteTrack: { method: 'POST', path: '/room/{roomId}/track/{trackId}/mute', repeatable: true },
@@ -178,6 +179,16 @@ export type Operations = {
   };
   /** Admit every peer that waits now. */
   admitWaiting: {
+    answer: undefined;
+  };
+  /** Move the media of a connected peer to another media worker of the node, without a gap. The response follows when it is moved. */
+  movePeer: {
+    body:
+      | {
+          /** Index of the media worker, as in `legs` of the room; default: the one of the room that forwards the fewest tracks, or another one. */
+          worker?: number;
+        }
+      | undefined;
     answer: undefined;
   };
   /** Get a fresh token for a peer; older tokens stay valid until they expire. */

@@ -1,0 +1,119 @@
+// Move of a peer: it receives over two paths until its client uses the second one only.
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { flushEvents, makePair, publish } from '../../kit/fakes/rooms.ts';
+import { fieldsOf } from '../../kit/fields.ts';
+
+/** Bob receives two tracks of Alice, and begins to move. `over`: ids of tracks announced for a transport since the last call. */
+async function startMove() {
+  const made = await makePair();
+  const { alice, bob } = made;
+  const { session } = bob.peer;
+  session.paths.supported = true;
+  const trackIds = [await publish(alice, 'audio'), await publish(alice, 'video')];
+  bob.connection.events.length = 0;
+  const moved = session.paths.move(undefined);
+  moved.catch(() => {});
+  const path = bob.connection.of('migrate')[0]?.path ?? '';
+  const createTransport = async () => {
+    const { id } = await session.createTransport('recv', { sctp: true, path });
+    await flushEvents();
+    return String(id);
+  };
+  const over = (transportId: string) => {
+    const announced = bob.connection.of('trackSubscribed').filter((track) => track.transportId === transportId);
+    bob.connection.events.length = 0;
+    return fieldsOf(announced, 'trackId');
+  };
+  const mediaOfBob = () => [...made.media.room('r').peers].filter(({ peerId }) => peerId === 'bob');
+  return { ...made, session, trackIds, moved, path, createTransport, over, mediaOfBob };
+}
+
+describe('a peer that is moved', () => {
+  test('receives the same tracks over both paths, then over the second one only', async () => {
+    const { session, trackIds, moved, path, createTransport, over, mediaOfBob } = await startMove();
+    const [before] = mediaOfBob();
+    assert.deepEqual(over(await createTransport()), trackIds);
+    assert.equal(mediaOfBob().length, 2);
+    await session.paths.tracksReady(trackIds, path);
+    assert.equal(session.media, before);
+    session.paths.use(path);
+    await moved;
+    assert.notEqual(session.media, before);
+    assert.deepEqual(mediaOfBob(), [session.media]);
+    assert.deepEqual(
+      mediaOfBob().flatMap(({ subscribed }) => [...subscribed.values()].map(({ paused }) => paused)),
+      [false, false],
+    );
+  });
+
+  test('gets later tracks, and ends of tracks, once or for each path', async () => {
+    const { alice, bob, rooms, session, trackIds, path, createTransport, over, mediaOfBob } = await startMove();
+    const transportId = await createTransport();
+    over(transportId);
+    const later = await publish(alice, 'audio');
+    assert.deepEqual(fieldsOf(bob.connection.of('trackSubscribed'), 'trackId'), [later, later]);
+    bob.connection.events.length = 0;
+    rooms
+      .room('r')
+      .publisherOf(trackIds[0] ?? '')
+      .removeTrack(trackIds[0] ?? '');
+    assert.deepEqual(fieldsOf(bob.connection.of('trackUnsubscribed'), 'trackId'), [trackIds[0]]);
+    session.subscriptions.unsubscribe(trackIds[1] ?? '');
+    session.paths.use(path);
+    await flushEvents();
+    assert.deepEqual(
+      mediaOfBob().flatMap(({ subscribed }) => [...subscribed.keys()]),
+      [later],
+    );
+    assert.equal(session.subscriptions.size, 1);
+  });
+
+  test('keeps its path if the client does not use the second one in time, or loses it', async (t: TestContext) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    for (const how of ['late', 'publishes', 'leaves'] as const) {
+      const { bob, rooms, session, trackIds, moved, path, createTransport, mediaOfBob } = await startMove();
+      const [before] = mediaOfBob();
+      await createTransport();
+      if (how === 'late') t.mock.timers.tick(15_000);
+      else if (how === 'leaves') rooms.findPeer('r', 'bob')?.disconnect();
+      else {
+        await publish(bob, 'audio');
+        assert.throws(() => session.paths.use(path), { code: 'conflict' });
+      }
+      await assert.rejects(moved, { code: 'conflict' });
+      assert.deepEqual(mediaOfBob(), how === 'leaves' ? [] : [before]);
+      if (how === 'leaves') continue;
+      assert.deepEqual(bob.connection.of('pathClosed'), [{ path }]);
+      assert.equal(session.subscriptions.size, trackIds.length);
+      assert.throws(() => session.paths.use(path), { code: 'not_found' });
+      await assert.rejects(session.paths.tracksReady(trackIds, path), { code: 'not_found' });
+    }
+  });
+
+  test('keeps its session if the path that it has is lost meanwhile', async () => {
+    const { bob, media, session, trackIds, moved, createTransport } = await startMove();
+    session.publications.migrates = true;
+    await createTransport();
+    bob.connection.events.length = 0;
+    // Of both paths.
+    media.room('r').lose('bob');
+    await assert.rejects(moved, { code: 'conflict' });
+    assert.deepEqual(
+      bob.connection.names().filter((name) => name !== 'trackUnsubscribed'),
+      ['pathClosed'],
+    );
+    assert.equal(session.subscriptions.size, trackIds.length);
+  });
+});
+
+test('a peer whose client has one path only, or that publishes, or is being moved, is not moved', async () => {
+  const { alice, bob } = await makePair();
+  await assert.rejects(bob.peer.session.paths.move(undefined), { code: 'conflict', message: 'The client of peer bob cannot move' });
+  for (const { peer } of [alice, bob]) peer.session.paths.supported = true;
+  await publish(alice, 'audio');
+  await assert.rejects(alice.peer.session.paths.move(undefined), { message: 'Peer alice publishes tracks, so it cannot be moved' });
+  bob.peer.session.paths.move(undefined).catch(() => {});
+  await assert.rejects(bob.peer.session.paths.move(undefined), { message: 'Peer bob is being moved already' });
+  bob.peer.disconnect();
+});
