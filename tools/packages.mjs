@@ -27,6 +27,7 @@ export const aptPackages = /** @type {const} */ ({
   sip: ['kamailio', 'kamailio-tls-modules', 'sip-tester', 'openssl'],
   relay: ['coturn'],
   browser: ['chromium', 'chromium-headless-shell', 'ffmpeg', 'coturn'],
+  firefox: ['firefox-esr'],
   networks: ['iproute2', 'iptables', 'nftables'],
   cluster: ['erlang-base'],
   metrics: ['prometheus'],

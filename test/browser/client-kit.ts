@@ -5,11 +5,16 @@ import type { Page } from 'playwright-core';
 import type { RoomClientOptions } from '../../packages/client/src/index.ts';
 import { type BrowserOptions, eventuallyIn, type StartedBrowser, startBrowser } from '../kit/browser/browser.ts';
 import type { Colour } from '../kit/browser/client-page.ts';
+import type { ScriptedPage } from '../kit/browser/page-state.ts';
 import { servePlainPage } from '../kit/browser/plain-page.ts';
 import { type StartedNode, startNode } from '../kit/processes/start-node.ts';
 import { MediaPage } from './media-page.ts';
 
 export type ClientFixture = { node: StartedNode; browser: StartedBrowser; pageUrl: string; roomId: string };
+/** A fixture whose browser may be another one. */
+export type PageFixture<Own extends ScriptedPage> = Omit<ClientFixture, 'browser'> & {
+  browser: { newPage: (url: string) => Promise<Own> };
+};
 
 /** Starts a node and a browser, and creates a room. */
 export async function startClientFixture(
@@ -33,18 +38,18 @@ export type Options = Partial<
 type Publishing = { colour?: string; width?: number; height?: number; rate?: number; tone?: number };
 
 /** A peer of the room, with its page. */
-export class PagePeer extends MediaPage {
-  constructor(id: string, page: Page) {
+export class PagePeer<Own extends ScriptedPage = Page> extends MediaPage<Own> {
+  constructor(id: string, page: Own) {
     super(id, page, 'kit');
   }
 
   /** Joins the room from a page that has the client library. `joined`: resolve only after that. */
-  static async join(
-    page: Page,
+  static async join<Own extends ScriptedPage>(
+    page: Own,
     id: string,
     settings: Options & Pick<RoomClientOptions, 'url' | 'token'>,
     joined = true,
-  ): Promise<PagePeer> {
+  ): Promise<PagePeer<Own>> {
     await page.evaluate(
       async ([given, wait]) => {
         kit.rooms.main = new kit.TestRoom({ fallbackUrls: [], logger: console, ...JSON.parse(given) });
@@ -103,13 +108,13 @@ export class PagePeer extends MediaPage {
 }
 
 /** A page whose peer has joined the room, or joins it. `port`: port of the websocket instead of that of the node, e.g. of a proxy. */
-export async function enter(
-  fixture: ClientFixture,
+export async function enter<Own extends ScriptedPage>(
+  fixture: PageFixture<Own>,
   peerId: string,
   options: Options = {},
   port: number = fixture.node.port,
   joined = true,
-): Promise<PagePeer> {
+): Promise<PagePeer<Own>> {
   const { node, browser, pageUrl, roomId } = fixture;
   const answer = await node.api.post(`/room/${roomId}/peer`, { type: 'webrtc', options: {}, peerId });
   assert.equal(answer.status, 201);

@@ -5,9 +5,10 @@ import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { type AccessTokenInit, accessKeysText, signAccessToken } from '../kit/access-tokens.ts';
 import { eventuallyIn, startBrowser } from '../kit/browser/browser.ts';
+import type { ScriptedPage } from '../kit/browser/page-state.ts';
 import { servePlainPage } from '../kit/browser/plain-page.ts';
 import { startNode } from '../kit/processes/start-node.ts';
-import type { ClientFixture } from './client-kit.ts';
+import type { ClientFixture, PageFixture } from './client-kit.ts';
 import { MediaPage } from './media-page.ts';
 
 export const livekitEnvironment = { SVC_LIVEKIT_ENABLED: 'true', SVC_ACCESS_KEYS: accessKeysText, SVC_CORS_ORIGINS: '*' };
@@ -34,17 +35,17 @@ type JoinOptions = {
 type Publishing = { colour?: string; width?: number; height?: number; tone?: number };
 
 /** A participant of a room with LiveKit's client. */
-export class LiveKitPeer extends MediaPage {
-  constructor(id: string, page: Page) {
+export class LiveKitPeer<Own extends ScriptedPage = Page> extends MediaPage<Own> {
+  constructor(id: string, page: Own) {
     super(id, page, 'livekit');
   }
 
   /** Joins from a page of its own. `address`: of the node. */
-  static async join(
-    { node, browser, pageUrl, roomId }: ClientFixture,
+  static async join<Own extends ScriptedPage>(
+    { node, browser, pageUrl, roomId }: PageFixture<Own>,
     identity: string,
     { token = {}, url = node.url, options = {}, room = {}, key }: JoinOptions = {},
-  ): Promise<LiveKitPeer> {
+  ): Promise<LiveKitPeer<Own>> {
     const page = await browser.newPage(pageUrl);
     const signed = await signAccessToken({ identity, room: roomId, ...token });
     await page.evaluate(

@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core';
 import { eventuallyIn } from '../kit/browser/browser.ts';
 import type { Colour, FrameProbe } from '../kit/browser/client-page.ts';
+import type { ScriptedPage } from '../kit/browser/page-state.ts';
 
 /** Rooms of a page script. */
 type PageScript = {
@@ -9,12 +10,12 @@ type PageScript = {
 };
 
 /** `script`: of the page; it keeps the room. */
-export class MediaPage {
+export class MediaPage<Own extends ScriptedPage = Page> {
   readonly id: string;
-  readonly page: Page;
+  readonly page: Own;
   readonly #script: 'kit' | 'livekit';
 
-  constructor(id: string, page: Page, script: 'kit' | 'livekit') {
+  constructor(id: string, page: Own, script: 'kit' | 'livekit') {
     this.id = id;
     this.page = page;
     this.#script = script;

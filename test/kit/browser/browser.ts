@@ -5,7 +5,7 @@ import { after, type TestContext } from 'node:test';
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { testFileVariable } from '../../../tools/paths.mjs';
 import { eventually } from '../eventually.ts';
-import { findConnectionsOf, stateOfPages } from './page-state.ts';
+import { findConnectionsOf, type ScriptedPage, stateOfPages } from './page-state.ts';
 
 /** Chromium without its user interface, which costs half a second of a core for each page with separate storage. */
 const shell = '/usr/lib/chromium/chromium-headless-shell';
@@ -41,7 +41,7 @@ const maxLine = 1_000;
  * function, and works on pages with a strict policy.
  */
 export async function eventuallyIn<Arg, Result>(
-  page: Page,
+  page: ScriptedPage,
   ask: string | ((arg: Arg) => Result | Promise<Result>),
   arg?: Arg,
   timeout = 60_000,

@@ -2,6 +2,9 @@
 import { setTimeout } from 'node:timers/promises';
 import type { BrowserContext, Page } from 'playwright-core';
 
+/** What the kit needs of a page: those of Firefox have no context. */
+export type ScriptedPage = Pick<Page, 'evaluate'> & Partial<Pick<Page, 'context'>>;
+
 /** Milliseconds for one page: a page that does not respond must not hide the state of the others. */
 const answerTimeoutMs = 5_000;
 const maxPages = 8;
@@ -77,14 +80,15 @@ export function findConnectionsOf(context: BrowserContext): void {
  * Text of the page, size, state, time and tracks of its videos, and the state and stats of its WebRTC connections; then the same of the other
  * pages of its browser, because the cause may be the page that sends.
  */
-export async function stateOfPages(page: Page): Promise<string> {
-  const all = page.context().browser()?.contexts() ?? [page.context()];
-  const others = all.flatMap((context) => context.pages()).filter((other) => other !== page);
+export async function stateOfPages(page: ScriptedPage): Promise<string> {
+  const context = page.context?.();
+  const all = context?.browser()?.contexts() ?? (context ? [context] : []);
+  const others = all.flatMap((each) => each.pages()).filter((other) => other !== page);
   const states = await Promise.all([page, ...others].slice(0, maxPages).map(stateOfPage));
   return states.join('\nanother page: ');
 }
 
-async function stateOfPage(page: Page): Promise<string> {
+async function stateOfPage(page: ScriptedPage): Promise<string> {
   const ended = new AbortController();
   const state = page.evaluate<unknown>(stateOf).then(
     (value) => JSON.stringify(value),
