@@ -31,6 +31,12 @@ async def entrypoint(context: agents.JobContext) -> None:
 
 
 if __name__ == "__main__":
-    options = agents.WorkerOptions(entrypoint_fnc=entrypoint, num_idle_processes=1, load_threshold=float("inf"), port=0)
+    # A busy computer of tests is no reason to decline.
+    options = agents.WorkerOptions(
+        entrypoint_fnc=entrypoint,
+        num_idle_processes=1,
+        load_threshold=float("inf"),
+        port=int(os.environ.get("HEALTH_PORT", "0")),
+    )
     os.environ.setdefault("LIVEKIT_LOG_LEVEL", "info")
     agents.cli.run_app(options)

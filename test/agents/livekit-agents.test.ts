@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -14,8 +14,9 @@ import { eventually } from '../kit/eventually.ts';
 import { makeNamespace, mayMakeNamespaces } from '../kit/network/network-namespace.ts';
 import { startNode } from '../kit/processes/start-node.ts';
 
-const packages = ['livekit-agents==1.8.9', 'livekit==1.1.21'];
-const folder = join(homedir(), '.cache/mediarooms', packages.join('-').replaceAll('==', '-'));
+const requirements = join(import.meta.dirname, 'requirements.txt');
+const versions = readFileSync(requirements, 'utf8').match(/^livekit(-agents)?==.*$/gm) ?? [];
+const folder = join(homedir(), '.cache/mediarooms', versions.toReversed().join('-').replaceAll('==', '-'));
 const python = join(folder, 'bin/python');
 const repetitions = 40;
 const kindOfAgents = 4;
@@ -24,7 +25,7 @@ const run = promisify(execFile);
 async function install(): Promise<void> {
   if (existsSync(join(folder, 'installed'))) return;
   await run('python3', ['-m', 'venv', folder]);
-  await run(python, ['-m', 'pip', 'install', '--quiet', ...packages], { timeout: 1_800_000 });
+  await run(python, ['-m', 'pip', 'install', '--quiet', '--requirement', requirements], { timeout: 1_800_000 });
   await run('touch', [join(folder, 'installed')]);
 }
 

@@ -40,14 +40,23 @@ export class LiveKitPeer<Own extends ScriptedPage = Page> extends MediaPage<Own>
     super(id, page, 'livekit');
   }
 
-  /** Joins from a page of its own. `address`: of the node. */
+  /** Joins from a page of its own. */
   static async join<Own extends ScriptedPage>(
     { node, browser, pageUrl, roomId }: PageFixture<Own>,
     identity: string,
-    { token = {}, url = node.url, options = {}, room = {}, key }: JoinOptions = {},
+    options: JoinOptions = {},
   ): Promise<LiveKitPeer<Own>> {
     const page = await browser.newPage(pageUrl);
-    const signed = await signAccessToken({ identity, room: roomId, ...token });
+    const token = { identity, room: roomId, ...options.token };
+    return LiveKitPeer.enter(page, { url: node.url, ...options, token });
+  }
+
+  /** Joins from this page. `url`: of the node. */
+  static async enter<Own extends ScriptedPage>(
+    page: Own,
+    { token, url, options = {}, room = {}, key }: JoinOptions & { token: AccessTokenInit & { identity: string }; url: string },
+  ): Promise<LiveKitPeer<Own>> {
+    const signed = await signAccessToken(token);
     await page.evaluate(
       async ([address, text, given, ofRoom, encryption]) => {
         livekit.rooms.main = encryption
@@ -63,7 +72,7 @@ export class LiveKitPeer<Own extends ScriptedPage = Page> extends MediaPage<Own>
         key === undefined ? undefined : { key, worker: await readFile(worker, 'utf8') },
       ] as const,
     );
-    return new LiveKitPeer(identity, page);
+    return new LiveKitPeer(token.identity, page);
   }
 
   async publish(publishing: Publishing): Promise<void> {

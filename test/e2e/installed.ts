@@ -49,9 +49,9 @@ export class Installed {
 
   /**
    * A cluster with the images on it, a namespace, a certificate and a page; nothing is installed yet. Ends with the scope. After a test that
-   * failed it prints what there is to see.
+   * failed it prints what there is to see. `page`: the module that the page runs, if not that of the client library.
    */
-  static async prepare(scope: Scope, options: ClusterOptions = {}): Promise<Installed> {
+  static async prepare(scope: Scope, { page, ...options }: ClusterOptions & { page?: string } = {}): Promise<Installed> {
     const images = options.images ?? (await imageArchives());
     const cluster = await timing('cluster up', () => startCluster(scope, { ...options, images }));
     // Its hosts have lost their power then.
@@ -62,7 +62,8 @@ export class Installed {
     const namespace = 'media';
     const certificates = await makeCertificates(cluster.server.dir, [host, `*.turn.${host}`, pageHost]);
     const { certificate, key } = certificates;
-    const pageUrl = await servePlainPage(scope, cluster.here, { host: pageHost, cert: readFileSync(certificate), key: readFileSync(key) });
+    const tls = { host: pageHost, cert: readFileSync(certificate), key: readFileSync(key) };
+    const pageUrl = await servePlainPage(scope, cluster.here, tls, page);
     const installed = new Installed(cluster, certificates, namespace, pageUrl);
     await cluster.kubectl('create', 'namespace', namespace);
     await installed.kubectl('create', 'secret', 'tls', 'rooms-tls', `--cert=${certificate}`, `--key=${key}`);

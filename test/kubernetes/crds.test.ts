@@ -1,6 +1,6 @@
 // CRDs in a real API server: accepted and rejected objects with their messages, defaults, and output of kubectl.
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { stringify } from 'yaml';
@@ -58,7 +58,8 @@ describe('The CRDs of Room and MediaCluster', () => {
     );
     // The stored objects are parsed by the schemas of the operator.
     const { items } = JSON.parse(await run(['get', 'mroom,mcl', ...there, '-o', 'json'])) as { items: { kind: string; spec: unknown }[] };
-    assert.equal(items.length, files.length);
+    const ours = files.filter((file) => readFileSync(join(examples, file), 'utf8').includes('apiVersion: mediarooms.dev/'));
+    assert.equal(items.length, ours.length);
     for (const { kind, spec } of items) {
       const schema = kind === 'Room' ? roomSchema.shape.spec : mediaClusterSchema.shape.spec;
       assert.deepEqual(schema.parse(spec), spec);

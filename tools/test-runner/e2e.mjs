@@ -10,6 +10,7 @@ import { ensureDependencies } from '../dependencies.mjs';
 import { ensureImages } from '../images/images.mjs';
 import { clusterPrograms, ensureKubernetes } from '../kubernetes/kubernetes.mjs';
 import { ensureRouteDefinitions } from '../kubernetes/route-definitions.mjs';
+import { ensureAgentImage } from '../livekit/agent-image.mjs';
 import { aptPackages, ensurePackages } from '../packages.mjs';
 import { childEnvironment, imageArchivesVariable, root, timingsVariable } from '../paths.mjs';
 import { fail, SetupError, seconds } from '../steps.mjs';
@@ -56,7 +57,9 @@ async function setUp() {
   await ensureRouteDefinitions();
   await ensureGoPrograms();
   await ensureBuilds();
-  return (await ensureImages()).map(({ archive }) => archive);
+  const built = await ensureImages();
+  await ensureAgentImage();
+  return built.map(({ archive }) => archive);
 }
 
 /**

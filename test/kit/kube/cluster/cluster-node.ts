@@ -28,6 +28,7 @@ export type ClusterNodeOptions = {
 };
 
 const startTimeoutMs = 120_000;
+const importTimeoutMs = 180_000;
 
 export class ClusterNode {
   readonly name: string;
@@ -119,6 +120,11 @@ export class ClusterNode {
     const folder = join(this.#options.dir, 'registries', host);
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, 'hosts.toml'), registryMirror(url));
+  }
+
+  /** Adds an image to those that it started with. `archive`: path of an OCI archive. */
+  async importImage(archive: string): Promise<void> {
+    await this.machine.run(['ctr', '-n', 'k8s.io', 'images', 'import', archive], { timeoutMs: importTimeoutMs });
   }
 
   /** Runs `ctr` in the namespace of Kubernetes. */

@@ -1,10 +1,19 @@
-// SIP: outgoing and incoming calls with a registrar and a phone outside of the pod network, with audio through the SIP ports of a pod.
+// Other protocols: SIP calls with a registrar and a phone outside of the pod network; LiveKit's client through the Ingress, and an agent of
+// its framework in a pod.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
+import { DisconnectReason } from '@livekit/protocol';
+import { parse } from 'yaml';
 import { decodeG711 } from '../../node/components/sip/audio/g711.ts';
+import { agentImageName, ensureAgentImage } from '../../tools/livekit/agent-image.mjs';
+import { blue, css, red } from '../browser/client-kit.ts';
+import { LiveKitPeer } from '../browser/livekit-kit.ts';
+import { accessKey } from '../kit/access-tokens.ts';
+import { eventuallyIn } from '../kit/browser/browser.ts';
 import { Child } from '../kit/kube/child.ts';
 import type { KubeJson } from '../kit/kube/read-objects.ts';
 import { decibels, levelOf, steadyLevelOf } from '../kit/media/tones.ts';
@@ -12,18 +21,26 @@ import { freePort } from '../kit/network/free-ports.ts';
 import { account, Kamailio } from '../kit/sip/kamailio.ts';
 import { makeVoice } from '../kit/sip/rtp-phone.ts';
 import * as far from '../kit/sip/sipp.ts';
-import { Installed, minValues, settle } from './installed.ts';
+import { host, Installed, minValues, settle } from './installed.ts';
+import { tell } from './timings.ts';
 
-const installed = await Installed.prepare({ after });
-const release = 'rooms';
+const installed = await Installed.prepare({ after }, { page: 'livekit-page.ts' });
+/** As in examples/kubernetes/livekit-agent.yaml. */
+const release = 'media';
+const accessKeys = 'media-access-keys';
+const agentName = 'tones';
 const { hub, server, nodes } = installed.cluster;
 /** Address and network namespace of the external phone. */
 const place = { address: new URL(server.url).hostname, wrap: hub.wrapNetwork, pid: hub.pid };
+/** Kubernetes node with the image of the agent. */
+const agentHost = nodes.at(-1);
 const ports = { calls: 3, components: 2 };
 // The external network of the test uses private addresses.
 const config = { componentsUsed: ['sip'], allowPrivateAddresses: true };
 const peerTone = 440;
 const phoneTone = 1000;
+/** That of test/agents/agent.py, while it hears the tone of the peer. */
+const agentTone = 660;
 const rate = 8000;
 await settle(installed, async () => {
   // As in most clusters, pods connect from the address of their Kubernetes node.
@@ -33,14 +50,31 @@ await settle(installed, async () => {
   const metadata = { name: 'phone', labels: { 'mediarooms.dev/room-secret': 'true' } };
   const password = { apiVersion: 'v1', kind: 'Secret', metadata, stringData: { password: account.password } };
   await installed.apply(password);
-  const values = Object.entries({ sip: ports, config }).flatMap(([name, value]) => [
+  const keys = { apiVersion: 'v1', kind: 'Secret', metadata: { name: accessKeys }, stringData: { [accessKey.id]: accessKey.secret } };
+  await installed.apply(keys);
+  const livekit = { livekit: { enabled: true }, secrets: { accessKeys: { name: accessKeys } } };
+  const values = Object.entries({ sip: ports, config, ...livekit }).flatMap(([name, value]) => [
     '--set-json',
     `mediaCluster.spec.${name}=${JSON.stringify(value)}`,
   ]);
   await installed.install(release, [...minValues, ...values]);
-  await installed.available(release);
+  await Promise.all([installed.available(release), agentHost?.importImage(await ensureAgentImage())]);
+  // It starts during the calls.
+  await installed.apply(agentDeployment());
   await installed.agreeOn(release, 2);
 });
+
+/** The example of a Deployment of agents, with the agent of the tests. */
+function agentDeployment(): object {
+  const example: KubeJson = parse(readFileSync(join(import.meta.dirname, '../../examples/kubernetes/livekit-agent.yaml'), 'utf8'));
+  const { spec } = example.spec.template;
+  const [container] = spec.containers;
+  example.spec.replicas = 1;
+  Object.assign(spec, { nodeSelector: { 'kubernetes.io/hostname': agentHost?.name }, terminationGracePeriodSeconds: 1 });
+  Object.assign(container, { image: agentImageName, resources: {} });
+  container.env.push({ name: 'LIVEKIT_AGENT_NAME', value: agentName });
+  return example;
+}
 
 /** Audio of the external phone; received audio is in a file. */
 async function openPhone(t: TestContext) {
@@ -134,4 +168,31 @@ test('outgoing and incoming calls of an external phone have audio in both direct
   assert.equal((await installed.rest(release, 'DELETE', `${path}/${call.id}`)).status, 204);
   await caller.done();
   await installed.kubectl('delete', 'room', 'calls', '--timeout=60s');
+});
+
+test("LiveKit's client joins through the Ingress, next to a peer of the client library, and an agent in a pod answers it", async (t) => {
+  const [browser] = await Promise.all([installed.browser(t), installed.room('livekit', { peers: [{ name: 'anna' }] })]);
+  const [page, anna] = await Promise.all([installed.openPage(browser), installed.enter(installed.openPage(browser), 'livekit', 'anna')]);
+  const claims = { roomConfig: { agents: [{ agentName }] } };
+  const ada = await LiveKitPeer.enter(page, { url: `https://${host}`, token: { identity: 'ada', room: 'livekit', claims } });
+  const size = { width: 320, height: 180 };
+  await Promise.all([anna.publish({ ...size, colour: css(blue) }), ada.publish({ ...size, colour: css(red) })]);
+  const { peers } = (await installed.rest(release, 'GET', '/room/livekit')).body.data;
+  // The operator gives each declared peer an externalId, which is the identity for LiveKit's clients.
+  const identity = peers.find((peer: KubeJson) => peer.id === 'anna').externalId;
+  await Promise.all([ada.sees({ id: identity }, blue), anna.sees(ada, red)]);
+  const id = await eventuallyIn(
+    page,
+    () => [...(livekit.rooms.main?.room.remoteParticipants.values() ?? [])].find(({ isAgent }) => isAgent)?.identity,
+    undefined,
+    120_000,
+  );
+  await ada.hears({ id }, 0);
+  const spoke = performance.now();
+  await ada.publish({ tone: peerTone });
+  await ada.hears({ id }, agentTone);
+  tell("audio of LiveKit's client to the answer of an agent in a pod", performance.now() - spoke);
+  await Promise.all([anna.hears(ada, peerTone), anna.hears({ id }, agentTone)]);
+  await installed.kubectl('delete', 'room', 'livekit', '--timeout=60s');
+  await ada.waitForNote('reason', DisconnectReason.ROOM_DELETED);
 });
