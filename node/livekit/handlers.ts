@@ -123,6 +123,7 @@ async function applySetting(
 ): Promise<void> {
   const enabled = !setting.disabled && setting.quality !== qualityOff;
   await subscriber.setEnabled(track.id, enabled);
-  if (enabled && track.simulcast)
+  // Also of a track without layers: its backup may have some.
+  if (enabled && track.type === 'video')
     await peer.session.subscriptions.setPreferredLayers(track.id, { spatialLayer: spatialLayer(track, setting) });
 }

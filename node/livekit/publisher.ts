@@ -5,8 +5,9 @@ import type { Metadata } from '../../api/json.ts';
 import { transportOptionsSchema } from '../../api/media-objects.ts';
 import { newId } from '../rooms/ids.ts';
 import type { RoomSession } from '../rooms/peers/room-session.ts';
+import type { Track } from '../rooms/track.ts';
 import { type AnswerSection, newSessionId, type TransportOptions, writeAnswer } from '../sdp/answer.ts';
-import type { RtpCapabilities, RtpParameters } from '../sdp/codecs.ts';
+import { codecsOf, nameOf, type RtpCapabilities, type RtpParameters } from '../sdp/codecs.ts';
 import { renegotiationLimits } from '../sdp/description.ts';
 import { type IceCredentials, type MediaSection, type Offer, parseOffer } from '../sdp/offer.ts';
 import { producerParameters } from '../sdp/producer-parameters.ts';
@@ -20,17 +21,20 @@ import { trackReceivedMessage } from './room-view.ts';
 /** Announced tracks without a section. */
 const maxAnnounced = 64;
 
-type Announced = RequestData<'addTrack'> & { trackId: string };
+/** `isBackup`: it is a published track, `trackId`, in another codec. */
+type Announced = RequestData<'addTrack'> & { trackId: string; isBackup: boolean };
 /** What a section sent last. `trackId`: undefined while it sends nothing; `codec`: as the client names it, if it does. */
-type Sent = { parameters: RtpParameters; trackId: string | undefined; codec: string };
+type Sent = { parameters: RtpParameters; trackId: string | undefined; codec: string; isBackup: boolean };
+/** Another codec of a track. `id`: in the media of the room. */
+type BackupCodec = { id: string; codec: string };
 
 export type PublisherOptions = Pick<DynacastOptions, 'pauseDelay' | 'send'> & {
   room: RoomSession;
   transport: TransportOptions;
   /** Of the room. */
   capabilities: RtpCapabilities;
-  /** A track of a section could not be published. */
-  rejected: (trackSid: string, error: ServiceError) => void;
+  /** A track of a section, or its backup, could not be published. */
+  rejected: (trackSid: string, error: ServiceError, isBackup: boolean) => void;
 };
 
 /** Creates the transport of the publisher. */
@@ -46,6 +50,8 @@ export class Publisher {
   readonly #announced = new Map<string, Announced>();
   /** Tracks that a peer has received. */
   readonly #received = new Set<string>();
+  /** Of published tracks that have one. */
+  readonly #backups = new Map<string, BackupCodec>();
   /** By mid. */
   readonly #sections = new Map<string, Sent>();
   #transport: TransportOptions;
@@ -57,16 +63,18 @@ export class Publisher {
     this.#options = options;
     this.#transport = options.transport;
     const { pauseDelay, send } = options;
-    this.dynacast = new Dynacast({ pauseDelay, send, videoOf: (trackId) => this.#videoOf(trackId) });
+    this.dynacast = new Dynacast({ pauseDelay, send, videoOf: (id) => this.#videoOf(id) });
   }
 
-  /** @throws ServiceError `too_many_requests` */
+  /** @throws ServiceError `too_many_requests`; `track_not_found` for a backup of a track that does not exist */
   announce(data: RequestData<'addTrack'>): TrackPublishedResponse {
-    const { cid } = data;
+    const { cid, sid } = data;
     if (!this.#announced.has(cid) && this.#announced.size >= maxAnnounced)
       throw new ServiceError('too_many_requests', `More than ${maxAnnounced} tracks are announced and not sent`);
-    const announced = this.#announced.get(cid) ?? { ...data, trackId: newId() };
+    const trackId = sid === '' ? newId() : this.#published(sid).id;
+    const announced = this.#announced.get(cid) ?? { ...data, trackId, isBackup: sid !== '' };
     this.#announced.set(cid, announced);
+    if (announced.isBackup) this.dynacast.backupAnnounced(announced.trackId);
     return announcedResponse(announced);
   }
 
@@ -93,14 +101,19 @@ export class Publisher {
   /** @throws ServiceError `track_not_found` */
   async mute({ sid, muted }: RequestData<'mute'>): Promise<void> {
     const { publications } = this.#options.room;
-    const announced = [...this.#announced.values()].find(({ trackId }) => trackSid(trackId) === sid);
+    const announced = [...this.#announced.values()].find(({ trackId, isBackup }) => trackSid(trackId) === sid && !isBackup);
     if (announced) {
       announced.muted = muted;
       return;
     }
-    const track = [...publications.tracks].find(({ id }) => trackSid(id) === sid);
+    await publications.setPaused(this.#published(sid).id, muted);
+  }
+
+  /** @throws ServiceError `track_not_found` */
+  #published(sid: string): Track {
+    const track = [...this.#options.room.publications.tracks].find(({ id }) => trackSid(id) === sid);
     if (!track) throw new ServiceError('track_not_found', `Track ${sid} does not exist`);
-    await publications.setPaused(track.id, muted);
+    return track;
   }
 
   /** Ids of announced and published tracks. */
@@ -119,8 +132,7 @@ export class Publisher {
 
   /** The server removed a track. */
   removed(trackId: string): void {
-    this.#received.delete(trackId);
-    this.dynacast.forget(trackId);
+    this.#forget(trackId);
     for (const section of this.#sections.values()) if (section.trackId === trackId) section.trackId = undefined;
   }
 
@@ -155,24 +167,39 @@ export class Publisher {
   async #publish(section: MediaSection): Promise<Sent | undefined> {
     const announced = this.#take(section);
     if (!announced) return undefined;
-    const { trackId } = announced;
+    const { trackId, isBackup } = announced;
     try {
-      const { room, capabilities } = this.#options;
-      const parameters = producerParameters(section, capabilities);
-      const { kind } = section;
-      const metadata = metadataOf(announced);
-      await room.publications.publish({
-        ...{ transportId: this.#transport.id, trackId, kind, rtpParameters: parameters, metadata, paused: announced.muted },
-        encrypted: announced.encryption !== Encryption_Type.NONE,
-      });
-      const sent = { parameters, trackId, codec: announced.simulcastCodecs[0]?.codec ?? '' };
+      const codec = announced.simulcastCodecs[0]?.codec ?? '';
+      // Clients offer all codecs, and send the one of the answer.
+      const parameters = producerParameters(section, this.#options.capabilities, codec);
+      const sent = { parameters, trackId, codec, isBackup };
+      const published = { transportId: this.#transport.id, trackId, kind: section.kind, rtpParameters: parameters };
+      const { publications } = this.#options.room;
+      if (isBackup) await publications.publishBackup(published);
+      else await publications.publish({ ...published, ...this.#describe(announced) });
       this.#sections.set(section.mid, sent);
       return sent;
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
-      this.#options.rejected(trackSid(trackId), error);
+      if (!isBackup) this.#backups.delete(trackId);
+      this.#options.rejected(trackSid(trackId), error, isBackup);
       return undefined;
     }
+  }
+
+  #describe(announced: Announced) {
+    const { trackId, encryption, muted, simulcastCodecs } = announced;
+    const encrypted = encryption !== Encryption_Type.NONE;
+    const codec = simulcastCodecs[1]?.codec ?? '';
+    const backup =
+      !encrypted && this.#supports(codec) ? { id: newId(), codec, request: () => this.dynacast.needBackup(trackId) } : undefined;
+    if (backup) this.#backups.set(trackId, backup);
+    return { metadata: metadataOf(announced), paused: muted, encrypted, backup };
+  }
+
+  /** True if the room has a codec. */
+  #supports(codec: string): boolean {
+    return codecsOf(this.#options.capabilities, 'video').some((each) => nameOf(each).toLowerCase() === codec.toLowerCase());
   }
 
   /**
@@ -198,23 +225,40 @@ export class Publisher {
     return announced;
   }
 
-  #videoOf(trackId: string): SentVideo | undefined {
-    const sent = [...this.#sections.values()].find((section) => section.trackId === trackId);
-    if (!sent) return undefined;
-    const { codec, parameters } = sent;
-    const encodings = parameters.encodings ?? [];
-    const [, name = ''] = parameters.codecs[0]?.mimeType.toLowerCase().split('/') ?? [];
-    return { codec: codec || name, rids: encodings.flatMap(({ rid }) => rid ?? []) };
+  /** @param id of the track, or of its backup */
+  #videoOf(id: string): SentVideo | undefined {
+    const [trackId = id] = [...this.#backups].find(([, backup]) => backup.id === id) ?? [];
+    const sections = [...this.#sections.values()].filter((section) => section.trackId === trackId);
+    const first = sections.find(({ isBackup }) => !isBackup);
+    if (!first) return undefined;
+    const [, name = ''] = first.parameters.codecs[0]?.mimeType.toLowerCase().split('/') ?? [];
+    const codec = { id: trackId, codec: first.codec || name, rids: ridsOf(first) };
+    const backup = this.#backups.get(trackId);
+    const sent = sections.find(({ isBackup }) => isBackup);
+    return { trackId, codecs: backup ? [codec, { id: backup.id, codec: backup.codec, rids: sent ? ridsOf(sent) : [] }] : [codec] };
+  }
+
+  /** The track ended. */
+  #forget(trackId: string): void {
+    this.#received.delete(trackId);
+    const backup = this.#backups.get(trackId);
+    this.#backups.delete(trackId);
+    for (const id of [trackId, backup?.id]) if (id !== undefined) this.dynacast.forget(id);
   }
 
   #end(section: Sent): void {
     const { publications } = this.#options.room;
     const { trackId } = section;
     section.trackId = undefined;
-    this.#received.delete(trackId ?? '');
-    if (trackId !== undefined && [...publications.tracks].some(({ id }) => id === trackId)) publications.removeTrack(trackId, 'publisher');
-    this.dynacast.forget(trackId ?? '');
+    // A backup ends with its track.
+    if (trackId === undefined || section.isBackup) return;
+    if ([...publications.tracks].some(({ id }) => id === trackId)) publications.removeTrack(trackId, 'publisher');
+    this.#forget(trackId);
   }
+}
+
+function ridsOf({ parameters: { encodings = [] } }: Sent): string[] {
+  return encodings.flatMap(({ rid }) => rid ?? []);
 }
 
 function announcedResponse(announced: Announced): TrackPublishedResponse {

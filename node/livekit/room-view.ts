@@ -245,7 +245,7 @@ export class RoomView {
   };
 }
 
-export function unsupportedMessage(sid: string): Message {
+function unsupportedMessage(sid: string): Message {
   return { case: 'subscriptionResponse', value: new SubscriptionResponse({ trackSid: sid, err: SubscriptionError.SE_CODEC_UNSUPPORTED }) };
 }
 

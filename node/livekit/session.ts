@@ -20,7 +20,7 @@ import { encode, iceServersOf, type LeaveCause, leaveMessage, type Message, serv
 import { createPublisherTransport, Publisher } from './publisher.ts';
 import { RequestQueue, type RequestQueueLimits, type RequestQueueOptions } from './request-queue.ts';
 import { type Request, readRequest } from './requests.ts';
-import { RoomView, trackReceivedMessage, unpublishedMessage, unsupportedMessage } from './room-view.ts';
+import { RoomView, trackReceivedMessage, unpublishedMessage } from './room-view.ts';
 import { Subscriber } from './subscriber.ts';
 
 export type SessionLimits = RequestQueueLimits & {
@@ -177,15 +177,14 @@ export class LiveKitSession implements PeerConnection {
     const publisher = new Publisher({
       ...{ room: session, transport, capabilities, pauseDelay: this.#options.limits.pauseDelay },
       send: (message) => this.#send(message),
-      rejected: (sid, error) => {
-        this.#options.log.info({ track: sid, reason: error.message }, 'track of client rejected');
-        this.#send(unpublishedMessage(sid));
+      rejected: (sid, error, backup) => {
+        this.#options.log.info({ track: sid, backup, reason: error.message }, 'track of client rejected');
+        if (!backup) this.#send(unpublishedMessage(sid));
       },
     });
     const subscriber = new Subscriber({
       room: session,
       offer: (value) => this.#send({ case: 'offer', value }),
-      unsupported: (sid) => this.#send(unsupportedMessage(sid)),
       // A client without a socket cannot respond; it gets another offer when it resumes.
       failed: (reason) => {
         if (this.#socket) this.#failed(reason);

@@ -28,8 +28,6 @@ type Pending = { id: number; sections: readonly { section: Section; closing: boo
 export type SubscriberOptions = {
   room: RoomSession;
   offer: (offer: SessionDescription) => void;
-  /** The client cannot receive a track. */
-  unsupported: (trackSid: string) => void;
   /** The client did not answer. */
   failed: (reason: string) => void;
 };
@@ -42,6 +40,8 @@ export class Subscriber {
   readonly #answered = new WeakSet<Section>();
   /** Tracks that the client does not show now. */
   readonly #disabled = new Set<string>();
+  /** Of the client: those of the room, without codecs that it rejected. */
+  #capabilities: RtpCapabilities = {};
   #transport: TransportOptions | undefined;
   #connected = false;
   #pending: Pending | undefined;
@@ -63,6 +63,7 @@ export class Subscriber {
   /** Offers a connection with data channels and the tracks of the room, together if they are ready soon. @param capabilities of the room */
   start(capabilities: RtpCapabilities): void {
     const { subscriptions } = this.#options.room;
+    this.#capabilities = capabilities;
     subscriptions.announcesTogether = true;
     subscriptions.join(capabilities);
     if (subscriptions.size === 0) this.#offer();
@@ -159,9 +160,10 @@ export class Subscriber {
   }
 
   async #settle({ sections }: Pending, accepted: ReadonlySet<string>): Promise<void> {
-    const { room, unsupported } = this.#options;
+    const { room } = this.#options;
     const ready: string[] = [];
     const hidden: string[] = [];
+    const rejected: Section[] = [];
     for (const { section, closing } of sections) {
       if (closing) {
         section.state = 'free';
@@ -170,15 +172,26 @@ export class Subscriber {
         if (state === 'live' && !this.#answered.has(section)) (this.#disabled.has(trackId) ? hidden : ready).push(trackId);
         this.#answered.add(section);
       } else if (section.state === 'live') {
-        // The section is rejected by both sides now.
-        section.state = 'free';
-        room.subscriptions.unsubscribe(section.trackId);
-        unsupported(trackSid(section.trackId));
+        rejected.push(section);
       }
     }
     await room.subscriptions.allReady(ready);
+    for (const section of rejected) await this.#rejected(section);
     // Their publishers need not send them. Fails only if the track or the worker has ended, which is reported elsewhere.
     await Promise.all(hidden.map((trackId) => room.media.setSubscriptionPaused(trackId, true).catch(() => {})));
+  }
+
+  /** The client cannot decode the codec of a section, which is rejected by both sides now. */
+  async #rejected(section: Section): Promise<void> {
+    const { subscriptions } = this.#options.room;
+    const { trackId, parameters } = section;
+    section.state = 'free';
+    if (!subscriptions.has(trackId)) return;
+    subscriptions.unsubscribe(trackId);
+    this.#capabilities = withoutCodec(this.#capabilities, parameters);
+    subscriptions.join(this.#capabilities);
+    // Perhaps in another codec. Fails only if the track or the permission has ended.
+    await subscriptions.subscribe(trackId).catch(() => {});
   }
 
   #offer(): void {
@@ -196,6 +209,11 @@ export class Subscriber {
     const midToTrackId = Object.fromEntries(live.map(({ mid, trackId }) => [mid, trackSid(trackId)]));
     this.#options.offer(new SessionDescription({ type: 'offer', sdp, id, midToTrackId }));
   }
+}
+
+/** Numbers of codecs are those of the room in everything that it sends. */
+function withoutCodec({ codecs = [], ...others }: RtpCapabilities, { codecs: [rejected] }: RtpParameters): RtpCapabilities {
+  return { ...others, codecs: codecs.filter(({ preferredPayloadType }) => preferredPayloadType !== rejected?.payloadType) };
 }
 
 function sectionLines({ kind, mid, state, parameters, stream, trackId }: Section): AnswerSection {

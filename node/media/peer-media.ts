@@ -1,5 +1,5 @@
 // Media of one peer: its published and received tracks.
-import type { Consumer, Producer, RtpCapabilities, WebRtcTransport } from 'mediasoup/types';
+import type { Consumer, Producer, ProducerStat, RtpCapabilities, WebRtcTransport } from 'mediasoup/types';
 import { ServiceError } from '../../api/errors.ts';
 import type { PeerMediaStats, PublishedTrackStats, ReceivedTrackStats, TransportStats } from '../../api/stats.ts';
 import type { Log } from '../common/log.ts';
@@ -14,7 +14,7 @@ import type {
   Subscription,
   WireObject,
 } from '../rooms/interfaces.ts';
-import { canReceive, describeTrack } from './codecs.ts';
+import { describeTrack } from './codecs.ts';
 import { PeerData } from './data/peer-data.ts';
 import type { InitialLayerLimiter } from './initial-layers.ts';
 import type { RoomLeg } from './legs/room-leg.ts';
@@ -22,7 +22,7 @@ import { closeAfterTimeout, mediaClosedError, toClientError, toWorkerError, trac
 import { checkInteger, checkRtpCapabilities, checkRtpParameters } from './parameters.ts';
 import { PeerTransports } from './peer-transports.ts';
 import { rawStats } from './raw-stats.ts';
-import { consumeTrack } from './receivers/consume-track.ts';
+import { consumeTrack, receivableId } from './receivers/consume-track.ts';
 import { type Interest, maxLayer } from './receivers/demand.ts';
 import { ContinuedStream } from './receivers/fixed-stream.ts';
 import { nameStream } from './receivers/stream-name.ts';
@@ -55,6 +55,8 @@ export class MediaPeer implements PeerMedia {
   #transports: PeerTransports;
   #data: PeerData;
   readonly #published = new SingleFlight<Producer>(trackNotFoundError);
+  /** Ids of those that are another one in a further codec. */
+  readonly #backups = new Set<string>();
   readonly #received = new SingleFlight<Consumer>(trackNotFoundError);
   readonly #interests = new WeakMap<Consumer, Interest>();
   /** Receivers that are paused although they are ready. */
@@ -131,8 +133,9 @@ export class MediaPeer implements PeerMedia {
     const transport = this.#transports.get('recv');
     if (!transport) throw new ServiceError('not_found', 'The peer has no receive transport');
     const capabilities = this.#checkedCapabilities(rtpCapabilities);
-    if (!this.#received.has(trackId) && !canReceive(producer, capabilities)) return undefined;
-    const consumer = await this.#received.getOrMake(trackId, () => this.#consume(transport, trackId, capabilities));
+    const sentId = this.#received.has(trackId) ? trackId : receivableId(this.#leg.tracks, trackId, capabilities);
+    if (sentId === undefined) return undefined;
+    const consumer = await this.#received.getOrMake(trackId, () => this.#consume(transport, { trackId, sentId }, capabilities));
     return {
       transportId: transport.id,
       kind: consumer.kind,
@@ -195,28 +198,27 @@ export class MediaPeer implements PeerMedia {
   async stats(): Promise<Stats> {
     this.#assertOpen();
     const [published, subscribed, send, recv] = await Promise.all([
-      this.#trackStats(this.#published.made()),
-      this.#trackStats(this.#allReceived()),
+      this.#publishedStats(),
+      this.#receivedStats(),
       this.#transportStats('send'),
       this.#transportStats('recv'),
     ]);
-    return { published, subscribed, transports: { send, recv } };
+    const stripped = published.map(([{ id }, stats]): [string, WireObject[]] => [id, stats.map(stripUndefined)]);
+    return { published: Object.fromEntries(stripped), subscribed, transports: { send, recv } };
   }
 
   async mediaStats(maxReceived: number): Promise<PeerMediaStats> {
     this.#assertOpen();
     const { worker } = this.#leg.leg;
     const made = this.#allReceived();
-    const [published, received] = await Promise.all([
-      all(this.#published.made(), async ([, producer]) => {
-        const stats = await rawStats(worker, producer);
-        return stats && publishedTrackStats(producer, stats);
-      }),
-      all(made.slice(0, maxReceived), async ([, consumer]) => {
+    const [sent, received] = await Promise.all([
+      this.#publishedStats(),
+      all(made.slice(0, maxReceived), async ([trackId, consumer]) => {
         const stats = await rawStats(worker, consumer);
-        return stats && receivedTrackStats(consumer, stats);
+        return stats && receivedTrackStats(trackId, consumer, stats);
       }),
     ]);
+    const published = sent.map(([producer, stats]) => publishedTrackStats(producer, stats));
     const [up, down] = await Promise.all([this.#linkStats('send', published), this.#linkStats('recv', received)]);
     return { up, down, published, received, receivedOmitted: Math.max(0, made.length - maxReceived) };
   }
@@ -237,11 +239,11 @@ export class MediaPeer implements PeerMedia {
   }
 
   #allReceived(): [string, Consumer][] {
-    const fixed = [...this.#fixed].flatMap((stream) => stream.consumers.slice(0, 1));
-    return [...this.#received.made(), ...fixed.map((consumer): [string, Consumer] => [consumer.producerId, consumer])];
+    return [...this.#received.made(), ...[...this.#fixed].flatMap((stream) => stream.consumers.slice(0, 1))];
   }
 
-  async #produce(transport: WebRtcTransport, { trackId, kind, rtpParameters, paused }: PublishTrackOptions): Promise<Producer> {
+  async #produce(transport: WebRtcTransport, options: PublishTrackOptions): Promise<Producer> {
+    const { trackId, kind, rtpParameters, paused, backupOf } = options;
     const { leg, tracks, audio } = this.#leg;
     const router = await leg.router();
     const extensions = new Set(router.rtpCapabilities.headerExtensions?.map(({ uri }) => uri));
@@ -251,15 +253,24 @@ export class MediaPeer implements PeerMedia {
     const producer = await leg.worker.call('publish', call, closeAfterTimeout).catch((error: unknown) => {
       throw transport.closed ? mediaClosedError() : toClientError(error, 'rtpParameters were');
     });
-    tracks.add(trackId, producer, (layer) => this.#layerNeeded(producer, layer));
+    tracks.add(trackId, producer, { needed: (layer) => this.#layerNeeded(producer, layer), backupOf });
     this.#layerNeeded(producer, undefined);
-    producer.observer.once('close', () => this.#published.ended(trackId, producer));
+    if (backupOf !== undefined) this.#backups.add(trackId);
+    producer.observer.once('close', () => {
+      this.#backups.delete(trackId);
+      this.#published.ended(trackId, producer);
+    });
     if (kind === 'audio') void audio.add(router, producer, this.#options.peerId);
     this.#watchFirstFrame('send', producer);
     return producer;
   }
 
-  async #consume(transport: WebRtcTransport, trackId: string, rtpCapabilities: RtpCapabilities): Promise<Consumer> {
+  /** `sentId`: of the track, or of the same in another codec. */
+  async #consume(
+    transport: WebRtcTransport,
+    { trackId, sentId }: { trackId: string; sentId: string },
+    rtpCapabilities: RtpCapabilities,
+  ): Promise<Consumer> {
     const { leg, tracks } = this.#leg;
     const { listener } = this.#options;
     const toError = (error: unknown) => {
@@ -268,7 +279,7 @@ export class MediaPeer implements PeerMedia {
     };
     const onClosed = (consumer: Consumer) => this.#received.ended(trackId, consumer);
     const options = { rtpCapabilities, onClosed, toError };
-    const { consumer, limiter, interest } = await consumeTrack(trackId, { leg, tracks, transport }, options);
+    const { consumer, limiter, interest } = await consumeTrack(sentId, { leg, tracks, transport }, options);
     this.#interests.set(consumer, interest);
     if (limiter) this.#limiters.set(consumer, limiter);
     consumer.on('layerschange', (layers) => {
@@ -320,15 +331,23 @@ export class MediaPeer implements PeerMedia {
     });
   }
 
+  /** Of each track, in all its codecs. Omits tracks that end meanwhile. */
+  async #publishedStats(): Promise<[Producer, ProducerStat[]][]> {
+    const { tracks, leg } = this.#leg;
+    const made = this.#published.made().filter(([trackId]) => !this.#backups.has(trackId));
+    return all(made, async ([trackId, producer]) => {
+      const stats = await all(tracks.codecsOf(trackId), ([, each]) => rawStats(leg.worker, each));
+      return stats.length > 0 ? [producer, stats.flat()] : undefined;
+    });
+  }
+
   /** Omits tracks that end meanwhile. */
-  async #trackStats(tracks: [string, Producer | Consumer][]): Promise<Record<string, WireObject[]>> {
-    const all = await Promise.all(
-      tracks.map(async ([trackId, track]): Promise<[string, WireObject[]][]> => {
-        const stats: object[] | undefined = await rawStats<object[]>(this.#leg.leg.worker, track);
-        return stats ? [[trackId, stats.map(stripUndefined)]] : [];
-      }),
-    );
-    return Object.fromEntries(all.flat());
+  async #receivedStats(): Promise<Record<string, WireObject[]>> {
+    const stats = await all(this.#allReceived(), async ([trackId, consumer]): Promise<[string, WireObject[]] | undefined> => {
+      const raw: object[] | undefined = await rawStats<object[]>(this.#leg.leg.worker, consumer);
+      return raw && [trackId, raw.map(stripUndefined)];
+    });
+    return Object.fromEntries(stats);
   }
 
   async #transportStats(direction: Direction): Promise<WireObject | null> {

@@ -5,7 +5,7 @@ import type { Direction } from '../rooms/interfaces.ts';
 
 type Stream = Pick<ProducerStat, 'bitrate' | 'fractionLost' | 'jitter' | 'roundTripTime' | 'rid'>;
 
-/** A track as sent by its publisher. */
+/** A track as sent by its publisher, in all its codecs. */
 export function publishedTrackStats(producer: Producer, stats: readonly ProducerStat[]): PublishedTrackStats {
   const streams = stats.filter(({ type }) => type === 'inbound-rtp');
   const encodings = streams.map((stream) => ({ rid: stream.rid ?? null, bitrate: Math.round(stream.bitrate), loss: lossOfStream(stream) }));
@@ -13,11 +13,15 @@ export function publishedTrackStats(producer: Producer, stats: readonly Producer
 }
 
 /** A track as received by one peer: only the outbound part of the statistics. */
-export function receivedTrackStats(consumer: Consumer, stats: readonly (ConsumerStat | ProducerStat)[]): ReceivedTrackStats {
+export function receivedTrackStats(
+  trackId: string,
+  consumer: Consumer,
+  stats: readonly (ConsumerStat | ProducerStat)[],
+): ReceivedTrackStats {
   const streams = stats.filter(({ type }) => type === 'outbound-rtp');
   const { currentLayers } = consumer;
   const layers = currentLayers ? { spatialLayer: currentLayers.spatialLayer, temporalLayer: currentLayers.temporalLayer ?? null } : null;
-  return { ...streamStats(consumer.producerId, consumer.kind, streams, clockRateOf(consumer)), layers };
+  return { ...streamStats(trackId, consumer.kind, streams, clockRateOf(consumer)), layers };
 }
 
 /** `relayIp`: source address of the TURN server of this node; undefined if there is none. */

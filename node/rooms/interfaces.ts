@@ -88,7 +88,15 @@ export type ComponentMediaListener = {
 /** `connected`: encrypted; `lost`: without the consent of the client (RFC 7675); `closed`: by the client or after a failed handshake. */
 export type TransportState = 'connected' | 'lost' | 'closed';
 
-export type PublishTrackOptions = { transportId: string; trackId: string; kind: Kind; rtpParameters: WireObject; paused: boolean };
+/** `backupOf`: the track that it is in another codec, for receivers that cannot decode the first one. It has its own id. */
+export type PublishTrackOptions = {
+  transportId: string;
+  trackId: string;
+  kind: Kind;
+  rtpParameters: WireObject;
+  paused: boolean;
+  backupOf?: string;
+};
 export type PublishDataOptions = {
   transportId: string;
   dataTrackId: string;
@@ -342,7 +350,7 @@ export interface PeerConnection {
   layerNeeded?: PeerMediaListener['layerNeeded'];
   /** Another peer changed which peers may receive its tracks. */
   receiversChanged?: ((publisherId: string) => void) | undefined;
-  /** An interrupted track of the room continues. */
+  /** An interrupted track of the room continues, or a track is published in another codec. */
   trackRestored?: (() => void) | undefined;
   /** The media transport of the peer changed. Only for connections without a socket. */
   transportChanged?: ((state: TransportState) => void) | undefined;

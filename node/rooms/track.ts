@@ -4,6 +4,10 @@ import type { ComponentType } from '../../api/component/types.ts';
 import type { Metadata } from '../../api/json.ts';
 import type { Kind, TrackView } from '../../api/track.ts';
 
+/** The same track in another codec. `id`: in the media of the room; `request`: of its publisher, for each receiver that needs it. */
+export type BackupOptions = { readonly id: string; readonly request: () => void };
+export type Backup = BackupOptions & { published: boolean };
+
 /** The publisher of a track. */
 export type TrackOrigin = { peerId: string } | { componentId: string };
 
@@ -22,6 +26,7 @@ export type TrackOptions = {
   muted?: boolean;
   /** End to end, by its publisher. */
   encrypted?: boolean;
+  backup?: BackupOptions | undefined;
   /** Only for tracks of components. */
   componentType?: ComponentType;
 };
@@ -33,6 +38,7 @@ export class Track {
   readonly kind: Kind;
   readonly encrypted: boolean;
   readonly layers: number;
+  readonly backup: Backup | undefined;
   readonly #encoding: string;
   readonly #simulcast: boolean;
   readonly #componentType: ComponentType | undefined;
@@ -54,6 +60,7 @@ export class Track {
     this.muted = options.muted ?? false;
     this.encrypted = options.encrypted ?? false;
     this.layers = options.layers ?? 1;
+    this.backup = options.backup && { ...options.backup, published: false };
     this.#encoding = options.encoding;
     this.#simulcast = options.simulcast;
     this.#componentType = options.componentType;

@@ -21,13 +21,15 @@ const helpers = new Set(['rtx', 'red', 'ulpfec', 'flexfec-03', 'flexfec', 'telep
 /**
  * The first codec of the section that the room forwards, with its retransmissions (RFC 4588), and the header extensions of the room.
  * @param capabilities of the room
+ * @param preferred name of a codec that precedes the others
  * @throws ServiceError `offer_rejected`
  */
-export function producerParameters(section: MediaSection, capabilities: RtpCapabilities): RtpParameters {
+export function producerParameters(section: MediaSection, capabilities: RtpCapabilities, preferred = ''): RtpParameters {
   const { mid, kind, codecs, cname, rids } = section;
   const supported = codecsOf(capabilities, kind);
   const capabilityOf = (each: Codec) => supported.find((capability) => isSupportedBy(each, capability));
-  const codec = codecs.find((each) => !isRtx(each) && capabilityOf(each));
+  const forwarded = codecs.filter((each) => !isRtx(each) && capabilityOf(each));
+  const codec = forwarded.find((each) => nameOf(each).toLowerCase() === preferred.toLowerCase()) ?? forwarded[0];
   if (!codec) throw offerRejected(`Section ${mid} offers ${offeredNames(codecs)}; this room forwards ${namesOf(supported)}`);
   const rtx = rtxOf(codec, codecs);
   const headerExtensions = section.extensions.filter(({ uri }) =>

@@ -2,7 +2,7 @@
 import type { AudioLevel } from '../../api/socket/peer-events.ts';
 import type { Track, TrackOrigin } from '../rooms/track.ts';
 
-export type PlayableTrack = Pick<Track, 'id' | 'origin' | 'kind' | 'silent'>;
+export type PlayableTrack = Pick<Track, 'id' | 'origin' | 'kind' | 'silent'> & Partial<Pick<Track, 'backup'>>;
 /** What is said in the room: the active speaker, and the loudest peers first. */
 export type Speech = { speaker: string | null; levels: readonly AudioLevel[] };
 

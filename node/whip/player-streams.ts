@@ -46,7 +46,11 @@ export class PlayerStreams {
     const speech = this.#speech;
     if (video) {
       const candidates = videoCandidates(tracks, { video: this.#video, speech, current: video.trackId });
-      const chosen = candidates.find(({ id }) => video.supports(id))?.id;
+      const supported = candidates.find(({ id }) => video.supports(id));
+      const chosen = supported?.id;
+      // One is enough: until it arrives, the player plays the next track.
+      const awaited = candidates.slice(0, supported && candidates.indexOf(supported)).find(({ backup }) => backup?.published === false);
+      awaited?.backup?.request();
       // A paused track stays, so that its last frame does, until there is another one.
       if (chosen !== undefined || !tracks.some(({ id }) => id === video.trackId)) video.show(chosen);
     }

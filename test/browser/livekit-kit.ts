@@ -24,15 +24,16 @@ export async function startLiveKitFixture(t: TestContext, env: Record<string, st
 
 const worker = fileURLToPath(import.meta.resolve('livekit-client/e2ee-worker'));
 
-/** `room`: options of the room of the client; `key`: encrypts all media and data end to end. */
+/** `room`: options of the room of the client; `key`: encrypts all media and data end to end; `without`: a codec that it cannot decode. */
 type JoinOptions = {
   token?: AccessTokenInit;
   url?: string;
   options?: { autoSubscribe?: boolean };
   room?: { dynacast?: boolean };
   key?: string;
+  without?: 'VP9' | 'AV1';
 };
-type Publishing = { colour?: string; width?: number; height?: number; tone?: number };
+type Publishing = { colour?: string; width?: number; height?: number; tone?: number; videoCodec?: 'vp8' | 'vp9' | 'av1' };
 
 /** A participant of a room with LiveKit's client. */
 export class LiveKitPeer<Own extends ScriptedPage = Page> extends MediaPage<Own> {
@@ -54,8 +55,9 @@ export class LiveKitPeer<Own extends ScriptedPage = Page> extends MediaPage<Own>
   /** Joins from this page. `url`: of the node. */
   static async enter<Own extends ScriptedPage>(
     page: Own,
-    { token, url, options = {}, room = {}, key }: JoinOptions & { token: AccessTokenInit & { identity: string }; url: string },
+    { token, url, options = {}, room = {}, key, without }: JoinOptions & { token: AccessTokenInit & { identity: string }; url: string },
   ): Promise<LiveKitPeer<Own>> {
+    if (without) await page.evaluate((codec) => livekit.forgetCodec(codec), without);
     const signed = await signAccessToken(token);
     await page.evaluate(
       async ([address, text, given, ofRoom, encryption]) => {
@@ -76,10 +78,10 @@ export class LiveKitPeer<Own extends ScriptedPage = Page> extends MediaPage<Own>
   }
 
   async publish(publishing: Publishing): Promise<void> {
-    await this.page.evaluate(async ({ colour, width, height, tone }) => {
+    await this.page.evaluate(async ({ colour, width, height, tone, videoCodec }) => {
       const { Camera, Microphone } = livekit.Track.Source;
       const local = livekit.rooms.main?.room.localParticipant;
-      if (colour !== undefined) await local?.publishTrack(kit.pattern(colour, width, height), { source: Camera });
+      if (colour !== undefined) await local?.publishTrack(kit.pattern(colour, width, height), { source: Camera, videoCodec });
       if (tone !== undefined) await local?.publishTrack(kit.tone(tone), { source: Microphone, dtx: false });
     }, publishing);
   }

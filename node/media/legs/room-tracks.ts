@@ -9,7 +9,9 @@ import { Pipe, type PipedTrack } from './pipe.ts';
 const lingerMs = 2_000;
 
 type Source = Producer | DataProducer;
-type Home<Made extends Source> = { made: Made; leg: Leg; demand: Demand };
+/** `backup`: id of the same track in another codec. */
+type Home<Made extends Source> = { made: Made; leg: Leg; demand: Demand; backup?: string | undefined };
+type AddOptions = { needed?: (layer: number | undefined) => void; backupOf?: string | undefined };
 /** One receiver of a track, which it can receive until `release`. */
 export type TrackHold = { readonly interest: Interest; readonly release: () => void };
 /** The events of both kinds of tracks have no common type. */
@@ -39,8 +41,11 @@ export class RoomTracks<Made extends Source> {
     return home;
   }
 
-  add(trackId: string, home: Home<Made>): void {
+  /** `backupOf`: the track that it is in another codec. */
+  add(trackId: string, home: Home<Made>, backupOf?: string): void {
     this.#homes.set(trackId, home);
+    const other = backupOf === undefined ? undefined : this.#homes.get(backupOf);
+    if (other) other.backup = trackId;
     const observer: Closing = home.made.observer;
     // It may have been published again at another leg.
     observer.once('close', () => {
@@ -74,14 +79,23 @@ export class LegTracks<Made extends Source> {
     return this.#room.get(trackId)?.made;
   }
 
+  /** A track in each codec that its publisher sends, its first one first, each with its id. */
+  codecsOf(trackId: string): [string, Made][] {
+    const ids = [trackId, this.#room.get(trackId)?.backup].filter((id) => id !== undefined);
+    return ids.flatMap((id) => {
+      const made = this.get(id);
+      return made ? [[id, made] satisfies [string, Made]] : [];
+    });
+  }
+
   /** Number of tracks that other legs send to this one. */
   get piped(): number {
     return this.#held.size;
   }
 
   /** Adds a track that was published at this leg; it is removed when it closes. `needed`: called when its demand changes. */
-  add(trackId: string, made: Made, needed?: (layer: number | undefined) => void): void {
-    this.#room.add(trackId, { made, leg: this.#leg, demand: new Demand(needed) });
+  add(trackId: string, made: Made, { needed, backupOf }: AddOptions = {}): void {
+    this.#room.add(trackId, { made, leg: this.#leg, demand: new Demand(needed) }, backupOf);
   }
 
   /**

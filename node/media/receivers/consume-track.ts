@@ -1,5 +1,6 @@
 // Consumer of a track at the leg of its receiver: how peers, fixed streams and components receive.
-import type { Consumer, ConsumerOptions, Producer, Transport } from 'mediasoup/types';
+import type { Consumer, ConsumerOptions, Producer, RtpCapabilities, Transport } from 'mediasoup/types';
+import { canReceive } from '../codecs.ts';
 import { InitialLayerLimiter, initialLayers } from '../initial-layers.ts';
 import type { Leg } from '../legs/leg.ts';
 import type { LegTracks } from '../legs/room-tracks.ts';
@@ -20,6 +21,11 @@ type ConsumeOptions = Pick<ConsumerOptions, 'rtpCapabilities' | 'mid'> & {
 
 /** `limiter`: it sets the layers of the consumer, if there is one. `interest`: what the consumer needs; it ends with it. */
 export type ConsumedTrack = { consumer: Consumer; limiter: InitialLayerLimiter | undefined; interest: Interest };
+
+/** The track, or else the same in another codec, that a receiver can decode: the id with which it is consumed. */
+export function receivableId(tracks: LegTracks<Producer>, trackId: string, capabilities: RtpCapabilities): string | undefined {
+  return tracks.codecsOf(trackId).find(([, producer]) => canReceive(producer, capabilities))?.[0];
+}
 
 /**
  * Creates a paused consumer. The track is piped to the leg until the consumer closes, and counts as load of its worker.

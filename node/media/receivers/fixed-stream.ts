@@ -4,11 +4,10 @@ import type { Consumer, Producer, RtpCapabilities, WebRtcTransport } from 'media
 import type { Log } from '../../common/log.ts';
 import { Timer } from '../../common/timer.ts';
 import type { FixedStream, FixedStreamOptions } from '../../rooms/interfaces.ts';
-import { canReceive } from '../codecs.ts';
 import type { Leg } from '../legs/leg.ts';
 import type { LegTracks } from '../legs/room-tracks.ts';
 import { checkRtpCapabilities } from '../parameters.ts';
-import { consumeTrack } from './consume-track.ts';
+import { consumeTrack, receivableId } from './consume-track.ts';
 import { withReceiverNumbers } from './receiver-numbers.ts';
 import { whenConnected } from './when-connected.ts';
 
@@ -29,6 +28,7 @@ export class ContinuedStream implements FixedStream {
   /** The consumer whose packets are sent, and its successor until its first packet. */
   #sending: Consumer | undefined;
   #next: Consumer | undefined;
+  readonly #trackIds = new WeakMap<Consumer, string>();
   #wanted: string | undefined;
   #changing = false;
   #retry: Timer | undefined;
@@ -45,8 +45,7 @@ export class ContinuedStream implements FixedStream {
   }
 
   supports(trackId: string): boolean {
-    const producer = this.#context.tracks.get(trackId);
-    return producer !== undefined && canReceive(producer, this.#capabilities);
+    return receivableId(this.#context.tracks, trackId, this.#capabilities) !== undefined;
   }
 
   show(trackId: string | undefined): void {
@@ -54,9 +53,12 @@ export class ContinuedStream implements FixedStream {
     if (!this.#changing) void this.#change();
   }
 
-  /** Its consumers that exist. */
-  get consumers(): Consumer[] {
-    return [this.#sending, this.#next].flatMap((consumer) => (consumer && !consumer.closed ? [consumer] : []));
+  /** Its consumers that exist, with their tracks. */
+  get consumers(): [string, Consumer][] {
+    return [this.#sending, this.#next].flatMap((consumer): [string, Consumer][] => {
+      const trackId = consumer && !consumer.closed ? this.#trackIds.get(consumer) : undefined;
+      return consumer && trackId !== undefined ? [[trackId, consumer]] : [];
+    });
   }
 
   /** One change at a time; changes that were replaced meanwhile are skipped. */
@@ -76,7 +78,7 @@ export class ContinuedStream implements FixedStream {
   }
 
   get #latest(): string | undefined {
-    return this.consumers.at(-1)?.producerId;
+    return this.consumers.at(-1)?.[0];
   }
 
   async #changeTo(trackId: string | undefined): Promise<void> {
@@ -109,7 +111,8 @@ export class ContinuedStream implements FixedStream {
   }
 
   async #consume(trackId: string): Promise<Consumer> {
-    const { consumer } = await consumeTrack(trackId, this.#context, {
+    const sentId = receivableId(this.#context.tracks, trackId, this.#capabilities) ?? trackId;
+    const { consumer } = await consumeTrack(sentId, this.#context, {
       rtpCapabilities: this.#capabilities,
       mid: this.#options.mid,
       // It may have taken the stream over: then the one before it no longer sends.
@@ -118,6 +121,7 @@ export class ContinuedStream implements FixedStream {
       },
       toError: (error) => error,
     });
+    this.#trackIds.set(consumer, trackId);
     return consumer;
   }
 

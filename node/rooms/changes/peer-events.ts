@@ -58,6 +58,7 @@ const peerEvents: Projection<TargetedEvent> = {
   trackResumed: ({ track, by }) => ({ event: { event: 'trackResumed', data: { trackId: track.id, by } }, target: observers(track, by) }),
   trackInterrupted: null,
   trackRestored: null,
+  trackBackupAdded: null,
   trackMetadataUpdated: ({ peerId, track: { id, metadata } }) => ({
     event: { event: 'trackMetadataUpdated', data: { trackId: id, metadata } },
     target: others(peerId),

@@ -28,6 +28,8 @@ export type RoomChange =
   | { kind: 'trackRemoved'; track: Track; by: ChangedBy }
   | { kind: 'trackPaused' | 'trackResumed'; track: Track; by: ChangedBy }
   | { kind: 'trackInterrupted' | 'trackRestored'; track: Track }
+  /** Its publisher sends it in another codec too. */
+  | { kind: 'trackBackupAdded'; track: Track }
   | { kind: 'trackMetadataUpdated'; peerId: string; track: Track }
   /** A peer changed which other peers may receive its tracks. */
   | { kind: 'receiversChanged'; peerId: string }

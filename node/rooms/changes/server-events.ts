@@ -25,6 +25,7 @@ const serverEvents: Projection<RoomEventDetail> = {
   trackResumed: null,
   trackInterrupted: null,
   trackRestored: null,
+  trackBackupAdded: null,
   trackMetadataUpdated: ({ peerId, track }) => ({ type: 'TrackMetadataUpdated', peerId, track: track.view(), metadata: track.metadata }),
   receiversChanged: null,
   dataTrackAdded: null,

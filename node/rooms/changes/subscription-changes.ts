@@ -31,6 +31,12 @@ export function updateSubscriptions(change: RoomChange, peers: ReceivingPeers, c
         session.connection.trackRestored?.();
       }
       break;
+    case 'trackBackupAdded':
+      for (const session of sessionsWithout(publishingPeerOf(change.track), peers)) {
+        session.subscriptions.update();
+        session.connection.trackRestored?.();
+      }
+      break;
     case 'receiversChanged':
       for (const { session } of peers.selectedBy({ except: change.peerId })) session.receiversChanged(change.peerId);
       break;

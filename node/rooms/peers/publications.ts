@@ -9,7 +9,7 @@ import { Timer } from '../../common/timer.ts';
 import type { ChangedBy, RoomChange } from '../changes/room-change.ts';
 import { newId } from '../ids.ts';
 import type { PeerMedia, WireObject } from '../interfaces.ts';
-import { type DataTrack, sourceOf, Track } from '../track.ts';
+import { type BackupOptions, type DataTrack, sourceOf, Track } from '../track.ts';
 import { LayerRequests, layerPauseDelayMs } from './layer-requests.ts';
 import type { Moderation } from './moderation.ts';
 import { Paced } from './paced.ts';
@@ -27,7 +27,10 @@ export type PublishRequest = {
   paused: boolean;
   /** End to end: the node cannot decode it. */
   encrypted?: boolean | undefined;
+  /** If the client can send the track in another codec too. */
+  backup?: BackupOptions | undefined;
 };
+export type PublishBackupRequest = Pick<PublishRequest, 'transportId' | 'rtpParameters'> & { trackId: string };
 export type PublishDataRequest = { transportId: string; sctpStreamParameters: WireObject; label: string; protocol: string };
 
 export type PublicationsOptions = {
@@ -104,16 +107,12 @@ export class Publications {
   async publish(request: PublishRequest): Promise<{ trackId: string; muted: boolean }> {
     const { peerId, moderation } = this.#options;
     const media = this.#options.media();
-    const { transportId, kind, rtpParameters, paused, encrypted = false } = request;
+    const { transportId, kind, rtpParameters, paused, encrypted = false, backup } = request;
     const named = { key: request.key ?? null, kind, metadata: request.metadata ?? null };
     const interrupted = this.#interruptedWith(named);
     if (interrupted) return this.#restore(interrupted, request);
     this.#mayPublish(named);
-    const { encodings } = rtpParameters;
-    const layers = Array.isArray(encodings) ? Math.max(1, encodings.length) : 1;
-    if (!this.#options.enableSimulcast && layers > 1) {
-      throw new ServiceError('forbidden', 'Simulcast is not enabled for this peer');
-    }
+    const layers = this.#layersOf(rtpParameters);
     const trackId = request.trackId ?? newId();
     const silent = paused || moderation.mutes(named);
     const { encoding, simulcast } = await this.#reserved(() =>
@@ -127,13 +126,34 @@ export class Publications {
       media.unpublish(trackId);
       throw error;
     }
-    const track = new Track({ id: trackId, ...named, origin: { peerId }, encoding, simulcast, layers, paused, muted, encrypted });
+    const described = { encoding, simulcast, layers, paused, muted, encrypted, backup };
+    const track = new Track({ id: trackId, ...named, origin: { peerId }, ...described });
     this.#tracks.set(trackId, track);
     this.#options.log.info({ track: trackId, kind, encoding }, 'track added');
     this.#options.announce({ kind: 'trackAdded', track });
     // The mute may have ended while the media was created.
     if (track.silent !== silent) await media.setPaused(trackId, track.silent);
     return { trackId, muted };
+  }
+
+  /** Publishes a track in another codec too. @throws ServiceError as publish(), `conflict` if the track has no backup, or already does */
+  async publishBackup({ trackId, transportId, rtpParameters }: PublishBackupRequest): Promise<void> {
+    const { announce, log } = this.#options;
+    const media = this.#options.media();
+    const track = this.#require(trackId);
+    const { backup, kind, silent } = track;
+    if (!backup || backup.published) throw new ServiceError('conflict', `Track ${trackId} has no unpublished backup`);
+    this.#layersOf(rtpParameters);
+    const { encoding } = await media.publish({ transportId, trackId: backup.id, kind, rtpParameters, paused: silent, backupOf: trackId });
+    // It was removed meanwhile.
+    if (this.#tracks.get(trackId) !== track) {
+      media.unpublish(backup.id);
+      throw new ServiceError('track_not_found', `Track ${trackId} does not exist`);
+    }
+    backup.published = true;
+    log.info({ track: trackId, kind, encoding }, 'backup of track added');
+    announce({ kind: 'trackBackupAdded', track });
+    if (track.silent !== silent) await media.setPaused(backup.id, track.silent);
   }
 
   /** `layer`: the largest one that receivers of a video need; undefined: none. */
@@ -196,7 +216,9 @@ export class Publications {
     this.#options.moderation.ended(track, by === 'server');
     this.#options.log.info({ track: trackId }, 'track removed');
     this.#options.announce({ kind: 'trackRemoved', track, by });
-    this.#options.media().unpublish(trackId);
+    const media = this.#options.media();
+    media.unpublish(trackId);
+    if (track.backup) media.unpublish(track.backup.id);
   }
 
   async setPaused(trackId: string, paused: boolean): Promise<void> {
@@ -216,8 +238,17 @@ export class Publications {
     this.#options.announce({ kind: muted ? 'trackPaused' : 'trackResumed', track, by: 'server' });
   }
 
-  async #setMediaPaused({ id, silent, interrupted }: Track): Promise<void> {
-    if (!interrupted) await this.#options.media().setPaused(id, silent);
+  async #setMediaPaused({ id, silent, interrupted, backup }: Track): Promise<void> {
+    if (interrupted) return;
+    const media = this.#options.media();
+    await Promise.all([media.setPaused(id, silent), backup?.published && media.setPaused(backup.id, silent)]);
+  }
+
+  /** The number of simulcast encodings. @throws ServiceError `forbidden` */
+  #layersOf({ encodings }: WireObject): number {
+    const layers = Array.isArray(encodings) ? Math.max(1, encodings.length) : 1;
+    if (!this.#options.enableSimulcast && layers > 1) throw new ServiceError('forbidden', 'Simulcast is not enabled for this peer');
+    return layers;
   }
 
   /** Effective at once for tracks and peers that exist, and for later ones; components receive all tracks. */

@@ -4,7 +4,7 @@ import type { PeerEvent, SubscribedTrack } from '../../../api/socket/peer-events
 import type { Log } from '../../common/log.ts';
 import { Timer } from '../../common/timer.ts';
 import type { Layers, PeerMedia, WireObject } from '../interfaces.ts';
-import type { DataTrack, Track } from '../track.ts';
+import type { Backup, DataTrack, Track } from '../track.ts';
 
 export type SubscriptionsOptions = {
   log: Log;
@@ -33,6 +33,8 @@ export class Subscriptions {
   readonly #declined = new Set<string>();
   /** Tracks whose media was lost: they are subscribed again, also in manual mode. */
   readonly #interrupted = new Set<string>();
+  /** Tracks that the peer cannot decode, until they are published in another codec. */
+  readonly #awaitingBackup = new Set<string>();
   /** Tracks announced or about to be, whose receiver is not ready yet. */
   readonly #unready = new Map<string, Track>();
   /** Number of pending requests to the media worker. */
@@ -81,7 +83,7 @@ export class Subscriptions {
     return { next, promote };
   }
 
-  /** The peer can receive from now on; in auto mode all tracks follow once a transport exists. */
+  /** The peer can receive from now on, or other codecs than before; in auto mode all tracks follow once a transport exists. */
   join(rtpCapabilities: WireObject): void {
     this.#rtpCapabilities = rtpCapabilities;
     this.update();
@@ -124,6 +126,7 @@ export class Subscriptions {
       for (const trackId of [...this.#tracks.keys()]) this.drop(trackId);
       return;
     }
+    if (this.#ready && this.#awaitingBackup.size > 0) this.#retry();
     const auto = this.#mode === 'auto';
     if (!this.#ready || (!auto && this.#interrupted.size === 0)) return;
     const { tracks, dataTracks } = this.#options.published();
@@ -222,12 +225,27 @@ export class Subscriptions {
         this.#interrupted.delete(track.id);
         const named = { ...track.origin, trackId: track.id };
         if (subscription) this.#gather(track, { ...named, ...subscription });
+        else if (track.backup?.published === false) this.#await(track.id, track.backup);
         else if (!this.#second) send({ event: 'trackNotSupported', data: { ...named, encoding: track.encoding } });
       } finally {
         this.#pending -= 1;
         if (this.#pending === 0) this.#announce();
       }
     });
+  }
+
+  #await(trackId: string, { request }: Backup): void {
+    this.#awaitingBackup.add(trackId);
+    request();
+  }
+
+  /** Subscribes to tracks that are published in another codec now. */
+  #retry(): void {
+    for (const track of this.#options.published().tracks) {
+      if (!track.backup?.published || !this.#awaitingBackup.has(track.id)) continue;
+      this.#forget(track.id);
+      this.#inBackground(this.#subscribe(track));
+    }
   }
 
   #gather(track: Track, subscription: SubscribedTrack): void {
@@ -259,6 +277,7 @@ export class Subscriptions {
 
   /** @returns true if the track was subscribed */
   #forget(trackId: string): boolean {
+    this.#awaitingBackup.delete(trackId);
     this.#unready.delete(trackId);
     this.#unannounced = this.#unannounced.filter((each) => each.trackId !== trackId);
     return this.#tracks.delete(trackId);
@@ -269,6 +288,7 @@ export class Subscriptions {
     this.#gathering = undefined;
     this.#unannounced = [];
     this.#unready.clear();
+    this.#awaitingBackup.clear();
     this.#tracks.clear();
     this.#dataTracks.clear();
   }

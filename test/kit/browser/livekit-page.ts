@@ -89,6 +89,13 @@ class LiveKitRoom {
     return { packets: inbound?.packetsReceived ?? 0, frames: inbound?.framesDecoded ?? 0 };
   }
 
+  /** The codec in which a video arrives. */
+  async codecOf(identity: string): Promise<string | undefined> {
+    const reports = await this.trackOf(identity, Track.Kind.Video)?.receiver?.getStats();
+    const inbound = [...(reports?.values() ?? [])].find(({ type }) => type === 'inbound-rtp');
+    return reports?.get(inbound?.codecId)?.mimeType;
+  }
+
   async toneOf(identity: string): Promise<number | undefined> {
     const track = this.trackOf(identity, Track.Kind.Audio);
     return track && kit.loudest(track.mediaStreamTrack);
@@ -100,7 +107,18 @@ class LiveKitRoom {
   }
 }
 
-const livekitKit = { LiveKitRoom, Track, VideoQuality, rooms: {} as Record<string, LiveKitRoom> };
+/** The browser rejects sections of offers that have this codec, as those do that do not have it. */
+function forgetCodec(name: string): void {
+  const { prototype } = RTCPeerConnection;
+  const setRemoteDescription: (this: RTCPeerConnection, to: RTCSessionDescriptionInit) => Promise<void> = prototype.setRemoteDescription;
+  prototype.setRemoteDescription = function (description) {
+    const { type, sdp = '' } = description;
+    const known = type === 'offer' ? sdp.replaceAll(` ${name}/90000`, ' unknown/90000') : sdp;
+    return setRemoteDescription.call(this, { type, sdp: known });
+  };
+}
+
+const livekitKit = { LiveKitRoom, Track, VideoQuality, forgetCodec, rooms: {} as Record<string, LiveKitRoom> };
 declare global {
   var livekit: typeof livekitKit;
 }

@@ -49,7 +49,9 @@ class FakeRoomMedia implements RoomMedia {
   readonly inputs = new Set<FakeRoomInput>();
   readonly outputs = new Set<FakeRoomOutput>();
   readonly fixedStreams: { peerId: string; stream: FixedStream; options: FixedStreamOptions }[] = [];
-  readonly producers = new Map<string, { kind: Kind; paused: boolean }>();
+  readonly producers = new Map<string, { kind: Kind; paused: boolean; backupOf?: string | undefined }>();
+  /** True: receivers can decode tracks in their backup codec only. */
+  decodesBackups = false;
   readonly dataProducers = new Map<string, PublishDataOptions>();
   readonly options: RoomMediaOptions;
   readonly #closed: () => void;
@@ -62,6 +64,10 @@ class FakeRoomMedia implements RoomMedia {
 
   async rtpCapabilities() {
     return { codecs: [{ mimeType: 'audio/opus' }], headerExtensions: [] };
+  }
+
+  decodes(trackId: string): boolean {
+    return !this.decodesBackups || [...this.producers.values()].some(({ backupOf }) => backupOf === trackId);
   }
 
   openPeer(peerId: string, listener: PeerMediaListener): FakePeerMedia {
@@ -141,7 +147,7 @@ class FakePeerMedia implements PeerMedia {
     if (this.#transports.direction(options.transportId) !== 'send')
       throw new ServiceError('conflict', `Transport ${options.transportId} is not a send transport`);
     this.#published.add(options.trackId);
-    this.#room.producers.set(options.trackId, { kind: options.kind, paused: options.paused });
+    this.#room.producers.set(options.trackId, { kind: options.kind, paused: options.paused, backupOf: options.backupOf });
     const encodings = options.rtpParameters.encodings;
     return { encoding: options.kind === 'audio' ? 'opus' : 'vp8', simulcast: Array.isArray(encodings) && encodings.length > 1 };
   }
@@ -164,6 +170,7 @@ class FakePeerMedia implements PeerMedia {
     if (!producer) throw new ServiceError('track_not_found', `Track ${trackId} does not exist`);
     const transportId = this.#transports.id('recv');
     if (!transportId) throw new ServiceError('conflict', 'There is no transport of direction recv');
+    if (!this.#room.decodes(trackId)) return undefined;
     this.subscribed.set(trackId, { paused: true });
     return { transportId, kind: producer.kind, rtpParameters: {}, paused: producer.paused };
   }
@@ -186,10 +193,11 @@ class FakePeerMedia implements PeerMedia {
 
   async openFixedStream(options: FixedStreamOptions): Promise<FixedStream> {
     if (!this.#transports.id('recv')) throw new ServiceError('not_found', 'The peer has no receive transport');
-    const { producers } = this.#room;
+    const room = this.#room;
+    const { producers } = room;
     const stream = {
       shown: undefined as string | undefined,
-      supports: (trackId: string) => producers.get(trackId)?.kind === options.kind,
+      supports: (trackId: string) => producers.get(trackId)?.kind === options.kind && room.decodes(trackId),
       get trackId(): string | undefined {
         return this.shown !== undefined && producers.has(this.shown) ? this.shown : undefined;
       },

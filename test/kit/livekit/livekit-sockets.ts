@@ -16,7 +16,7 @@ import { LiveKitSocket } from './livekit-socket.ts';
 
 /** With the room `room`. */
 export async function startLiveKitSockets(t: TestContext, options: Partial<LiveKitSocketsOptions> = {}) {
-  const { rooms } = await makeLiveKitRooms(t);
+  const { rooms, media } = await makeLiveKitRooms(t);
   const sockets = new LiveKitSockets({
     log: silentLog(),
     limits: livekitLimits,
@@ -51,7 +51,7 @@ export async function startLiveKitSockets(t: TestContext, options: Partial<LiveK
     return Object.assign(socket, { joined: await socket.waitFor('join') });
   };
   const peer = (peerId: string) => rooms.room('room').peers.get(peerId);
-  return { rooms, sockets, url, open, join, peer };
+  return { rooms, room: media.room('room'), sockets, url, open, join, peer };
 }
 
 /** Publishes a video. @returns its SID */

@@ -58,6 +58,7 @@ const rows: { [Kind in ChangeKind]: [change: RoomChange & { kind: Kind }, ...Row
   trackResumed: [{ kind: 'trackResumed', track, by: 'publisher' }, 'trackResumed', { except: 'p' }],
   trackInterrupted: [{ kind: 'trackInterrupted', track }],
   trackRestored: [{ kind: 'trackRestored', track }],
+  trackBackupAdded: [{ kind: 'trackBackupAdded', track }],
   trackMetadataUpdated: [{ kind: 'trackMetadataUpdated', peerId: 'p', track }, 'trackMetadataUpdated', { except: 'p' }],
   receiversChanged: [{ kind: 'receiversChanged', peerId: 'p' }],
   dataTrackAdded: [{ kind: 'dataTrackAdded', dataTrack }],
@@ -131,11 +132,12 @@ test('publications change the subscriptions of all but their publisher; other ch
   assert.deepEqual(applied({ kind: 'trackRemoved', track: ofComponent, by: 'server' }), ['components', 'except undefined', 'drop t']);
   assert.deepEqual(applied({ kind: 'trackInterrupted', track }), ['components']);
   assert.deepEqual(applied({ kind: 'trackRestored', track }), ['components', 'except p', 'restored t', 'connection']);
+  assert.deepEqual(applied({ kind: 'trackBackupAdded', track }), ['except p', 'update', 'connection']);
   assert.deepEqual(applied({ kind: 'receiversChanged', peerId: 'p' }), ['except p', 'receivers of p']);
   assert.deepEqual(applied({ kind: 'dataTrackAdded', dataTrack }), ['except p', 'update']);
   assert.deepEqual(applied({ kind: 'dataTrackRemoved', dataTrack }), ['except p', 'dropData d']);
   const other = Object.values(rows).filter(
-    ([{ kind }]) => !/^(?:(?:track|dataTrack)(?:Added|Removed)|track(?:Interrupted|Restored)|receiversChanged)$/.test(kind),
+    ([{ kind }]) => !/^(?:(?:track|dataTrack)(?:Added|Removed)|track(?:Interrupted|Restored|BackupAdded)|receiversChanged)$/.test(kind),
   );
   assert.deepEqual(
     other.flatMap(([change]) => applied(change)),

@@ -117,6 +117,16 @@ describe('offers of encoders and browsers', () => {
     assert.equal(h264.codecs[0]?.payloadType, 102);
   });
 
+  test('a preferred codec precedes the others, if the section and the room have it', () => {
+    const codecOf = (preferred: string, room = capabilities) =>
+      producerParameters(section(chromium, 'video'), room, preferred).codecs.map(
+        ({ mimeType, payloadType }) => `${mimeType} ${payloadType}`,
+      );
+    assert.deepEqual(codecOf('vp9'), ['video/VP9 98', 'video/rtx 99']);
+    for (const unknown of ['', 'h265', 'rtx']) assert.deepEqual(codecOf(unknown), ['video/VP8 96', 'video/rtx 97']);
+    assert.deepEqual(codecOf('vp9', capabilitiesOf('vp8')), ['video/VP8 96', 'video/rtx 97']);
+  });
+
   test('Chromium publishes simulcast by RID, and keeps the order of its list in the answer', () => {
     const video = producerParameters(section(chromium, 'video'), capabilities);
     assert.deepEqual(
