@@ -79,3 +79,24 @@ test('an agent joins, hears a participant and answers, and its job ends with the
     () => agent.lines.some((line) => /shutting down job|job.*shut|process exiting/i.test(line)),
   );
 });
+
+test('the SDK of LiveKit for Python manages rooms and dispatches agents', options, async (t) => {
+  await install();
+  const { name, here } = await makeNamespace(t);
+  const node = await startNode(t, { SVC_ACCESS_KEYS: accessKeysText, SVC_LIVEKIT_ENABLED: 'true', SVC_IP: here });
+  const key = { LIVEKIT_URL: node.url, LIVEKIT_API_KEY: accessKey.id, LIVEKIT_API_SECRET: accessKey.secret };
+  const { lines } = start(t, name, 'rooms.py', [], key);
+  const result = await eventually(
+    () => `a result:\n${lines.join('\n')}`,
+    () => lines.find((line) => line.startsWith('{')),
+  );
+  assert.deepEqual(JSON.parse(result), {
+    created: ['made', 'one', 5],
+    metadata: 'two',
+    listed: ['made'],
+    participants: 0,
+    dispatched: true,
+    missing: 'not_found',
+    after: 0,
+  });
+});
