@@ -8,6 +8,7 @@ import { benchHls } from './hls.bench.ts';
 import { benchHlsViewers } from './hls-viewers.bench.ts';
 import { benchJoin } from './join.bench.ts';
 import { benchLivekit } from './livekit.bench.ts';
+import { benchLivekitClient } from './livekit-client.bench.ts';
 import { machineText, softwareText, waitUntilQuiet } from './machine.ts';
 import { benchMemory } from './memory.bench.ts';
 import { benchOperator } from './operator.bench.ts';
@@ -24,6 +25,7 @@ import { benchWhep } from './whep.bench.ts';
 
 const benches: Record<string, (report: Report, options: BenchOptions) => Promise<void>> = {
   livekit: benchLivekit,
+  'livekit-client': benchLivekitClient,
   rest: benchRest,
   memory: benchMemory,
   join: benchJoin,

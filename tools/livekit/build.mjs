@@ -28,6 +28,11 @@ const load = join(nodeModules, '.mediarooms-bench-load');
  * @throws {SetupError}
  */
 export async function ensureLiveKit() {
+  return { ...(await ensureLiveKitServer()), load: await ensureLoad() };
+}
+
+/** @returns {Promise<Omit<LiveKitPrograms, 'load'>>} */
+export async function ensureLiveKitServer() {
   const version = serverVersion(readFileSync(join(module, 'go.mod'), 'utf8'));
   const sums = createHash('sha256')
     .update(readFileSync(join(module, 'go.sum')))
@@ -36,7 +41,7 @@ export async function ensureLiveKit() {
   const server = join(cacheDirectory(), 'livekit', name, 'livekit-server');
   // Another setup may be building it, which takes minutes.
   await withLock(join(cacheDirectory(), 'locks', `livekit-${name}`), () => ensureServer(server, version), { deadline: buildTimeoutMs });
-  return { server, load: await ensureLoad(), version };
+  return { server, version };
 }
 
 /**

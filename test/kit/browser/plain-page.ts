@@ -10,7 +10,8 @@ import { hostAndPort } from '../../../node/config/addresses.ts';
 
 const bundles = new Map<string, Promise<string>>();
 
-async function makeBundle(entry: string): Promise<string> {
+/** Source of a module of this folder with all that it imports. */
+export async function makeBundle(entry: string): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [join(import.meta.dirname, entry)],
     bundle: true,
