@@ -1,4 +1,5 @@
 // Entry point of the operator: configuration, log, task and signals.
+import { setFlagsFromString } from 'node:v8';
 import { ConfigError, type OperatorConfig, readConfig, usage, version } from './config.ts';
 import { reconcileOnce } from './dry-run/reconcile-once.ts';
 import { messageOf } from './error-message.ts';
@@ -6,6 +7,9 @@ import { createLog, type Log } from './log.ts';
 import { connect, Operator } from './operator.ts';
 import { readToken, smoke } from './smoke/smoke.ts';
 import { uninstall } from './uninstall.ts';
+
+/** By default V8 lets a heap grow to up to four times of what is in use before it collects the garbage of its old generation. */
+const heapGrowthPercent = 50;
 
 function configuration(): OperatorConfig {
   try {
@@ -65,6 +69,7 @@ async function runOnce(config: OperatorConfig, log: Log): Promise<undefined> {
   }
 }
 
+setFlagsFromString(`--heap-growing-percent=${heapGrowthPercent}`);
 const config = configuration();
 const only = config.task === 'once';
 // With --once only the diff is written to stdout.

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ScaleFixture } from '../kit/kube/controllers/scale-fixture.ts';
 import { benchContext } from './bench-context.ts';
-import { bundle, optionsOfImage } from './operator.bench.ts';
+import { bundle, environmentOfImage } from './operator.bench.ts';
 import { residentMemory, usedCpu } from './processes.ts';
 import type { Report } from './report.ts';
 
@@ -15,7 +15,7 @@ export async function benchOperatorScale(report: Report): Promise<void> {
   const { t: scope, end } = benchContext();
   try {
     const program = await bundle(scope);
-    const fixture = await ScaleFixture.start(scope, { program, env: { OPERATOR_LOG_LEVEL: 'info', NODE_OPTIONS: optionsOfImage() } });
+    const fixture = await ScaleFixture.start(scope, { program, env: { ...environmentOfImage(), OPERATOR_LOG_LEVEL: 'info' } });
     const { pid } = fixture.operator;
     const before = usedCpu(pid);
     const { appliedMs, readyMs, peakBytes } = await fixture.apply({ clusters, rooms, withinMs });

@@ -33,7 +33,7 @@ export async function benchOperator(report: Report): Promise<void> {
     const program = await bundle(scope);
     const fixture = await startClusterFixture(scope, {
       spec: { replicas: nodes, workersPerNode: 1 },
-      operator: { program, env: { OPERATOR_LOG_LEVEL: 'info', NODE_OPTIONS: optionsOfImage() } },
+      operator: { program, env: { ...environmentOfImage(), OPERATOR_LOG_LEVEL: 'info' } },
     });
     await fixture.runner.waitForPod(`media-${nodes - 1}`);
     const bench = await Bench.start(scope, fixture);
@@ -55,10 +55,11 @@ export async function bundle(scope: { after: (end: () => unknown) => void }): Pr
   return (await buildOperator(folder)).file;
 }
 
-/** NODE_OPTIONS of the image of the operator. */
-export function optionsOfImage(): string {
+/** Environment of the image of the operator. */
+export function environmentOfImage(): Record<string, string> {
   const text = readFileSync(join(import.meta.dirname, '../../operator/Dockerfile'), 'utf8');
-  return /NODE_OPTIONS=(\S+)/.exec(text)?.[1] ?? '';
+  const lines = /^ENV ((?:.*\\\n)*.*)$/m.exec(text)?.[1] ?? '';
+  return Object.fromEntries([...lines.matchAll(/(\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value]));
 }
 
 class Bench {

@@ -1,7 +1,7 @@
 // Operator bundle: `node tools/images/build-operator.mjs [FOLDER]` (operator/dist) writes operator.mjs and the licenses of its packages.
 
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join, resolve, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 // Not from paths.mjs: the build stage of the image has no other file of setup.
@@ -9,6 +9,28 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 
 // Bundled CommonJS code loads the modules of Node.js with `require`, which an ES module does not have.
 const banner = "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);";
+
+const client = '@kubernetes/client-node';
+
+/**
+ * The client for Kubernetes does not declare that its modules have no side effects, so that the bundle would contain the classes of all
+ * kinds. It has one, a polyfill for Node.js 18.
+ * @type {import('esbuild').Plugin}
+ */
+const usedClassesOnly = {
+  name: 'used-classes-only',
+  setup({ onResolve, resolve }) {
+    const inside = join('node_modules', client, sep);
+    onResolve({ filter: new RegExp(`^${client}$`) }, async ({ path, kind, importer, resolveDir, pluginData }) => {
+      if (pluginData === client) return undefined;
+      return { ...(await resolve(path, { kind, importer, resolveDir, pluginData: client })), sideEffects: false };
+    });
+    // Not with resolve(), which needs 7 ms for each of 2,000 modules.
+    onResolve({ filter: /^\..*\.js$/ }, ({ path, importer, resolveDir }) =>
+      importer.includes(inside) ? { path: join(resolveDir, path), sideEffects: false } : undefined,
+    );
+  },
+};
 
 /**
  * @param {string} folder output folder
@@ -31,14 +53,24 @@ export async function buildOperator(folder, entry = join(root, 'operator', 'main
     banner: { js: banner },
     // Not minified: one line per statement makes stack traces readable, which is worth a megabyte.
     legalComments: 'none',
+    plugins: [usedClassesOnly],
     metafile: true,
     logLevel: 'error',
   });
+  writeFileSync(file, asciiOf(readFileSync(file, 'utf8')));
   const packages = packageFolders(Object.keys(metafile.inputs)).map(readPackage);
   writeFileSync(join(folder, 'LICENSES.txt'), licences(packages));
   // For the bill of materials, because the bundle does not show its packages.
   writeFileSync(join(folder, 'packages.json'), `${JSON.stringify(packages.map(({ texts: _, ...each }) => each))}\n`);
   return { file, packages };
+}
+
+/**
+ * esbuild escapes all characters except those of comments, and V8 keeps a source with one such character in two bytes per character.
+ * @param {string} code
+ */
+function asciiOf(code) {
+  return code.replace(/[\u0080-\uffff]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /**

@@ -24,7 +24,7 @@ test('operations with repeatable side effects are not retried', () => {
   const once = Object.entries(operations).filter(([, { repeatable }]) => !repeatable);
   assert.deepEqual(
     once.map(([id]) => id),
-    ['sendData', 'requestRpc', 'denyPeer', 'startCall', 'sendDigits', 'replayDeadLetters'],
+    ['sendData', 'requestRpc', 'denyPeer', 'movePeer', 'startCall', 'sendDigits', 'replayDeadLetters'],
   );
 });
 
