@@ -20,6 +20,9 @@ export const answerValidatorsVariable = 'MEDIAROOMS_ANSWER_VALIDATORS';
 /** Variable of the folder with the bundled node, for test files that start nodes as processes. */
 export const bundledNodeVariable = 'MEDIAROOMS_BUNDLED_NODE';
 
+/** Variable of the folder with bundled libraries, for test files. */
+export const bundledLibrariesVariable = 'MEDIAROOMS_BUNDLED_LIBRARIES';
+
 /** Variables that a test command passes to the process of a test file (test-file-timeout.mjs): its path, and its timeout in ms. */
 export const testFileVariable = 'MEDIAROOMS_TEST_FILE';
 export const timeoutVariable = 'MEDIAROOMS_TEST_FILE_DEADLINE';

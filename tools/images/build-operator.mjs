@@ -17,7 +17,7 @@ const client = '@kubernetes/client-node';
  * kinds. It has one, a polyfill for Node.js 18.
  * @type {import('esbuild').Plugin}
  */
-const usedClassesOnly = {
+export const usedClassesOnly = {
   name: 'used-classes-only',
   setup({ onResolve, resolve }) {
     const inside = join('node_modules', client, sep);

@@ -18,6 +18,7 @@ import { changedSince, planFor, takeRevision } from './changed.mjs';
 import { checkNames, runCheck } from './check.mjs';
 import { ensureGoPrograms } from './go-programs.mjs';
 import { chooseLayers, jobsOf, layers, nameOf, sum, summary, testFiles } from './layers.mjs';
+import { ensureLibraries } from './libraries/library-bundles.mjs';
 import { ensureRuntimes } from './runtimes.mjs';
 import { report, rowOf, runTestFiles, tooFlaky } from './test-files.mjs';
 
@@ -75,7 +76,9 @@ async function setUp() {
   if (needed.some((layer) => layer.builds)) await ensureBuilds();
   if (needed.some((layer) => layer.operator)) await ensureOperator();
   if (needed.some((layer) => layer.runtimes)) await ensureRuntimes();
-  const variables = needed.some((layer) => layer.worker) ? { ...(await ensureAnswerValidators()), ...(await ensureNode()) } : {};
+  const variables = needed.some((layer) => layer.worker)
+    ? { ...(await ensureAnswerValidators()), ...(await ensureNode()), ...(await ensureLibraries()) }
+    : {};
   /** @type {Map<string, Promise<unknown>>} */
   const coming = new Map();
   /** @type {Promise<unknown>} */
