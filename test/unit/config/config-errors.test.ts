@@ -147,7 +147,7 @@ const single: [Environment, string][] = [
   ],
   [{ SVC_DIST_COOKIE_FILE: '/nowhere' }, 'Expected SVC_DIST_COOKIE_FILE to be a readable file, got: /nowhere (ENOENT)'],
   [
-    { SVC_DIST_COOKIE_FILE: 'package.json' },
+    { SVC_DIST_COOKIE_FILE: 'tsconfig.json' },
     `Expected SVC_DIST_COOKIE_FILE to contain 1 to 255 visible ASCII characters without spaces and line breaks, got: ${hidden}`,
   ],
   [{ SVC_PEER_RESUME_WINDOW: '1e9' }, 'Expected SVC_PEER_RESUME_WINDOW to be a number of seconds from 0 to 86400, got: 1e9'],
