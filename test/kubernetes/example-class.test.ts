@@ -12,7 +12,7 @@ import { eventually } from '../kit/eventually.ts';
 import { startOperatorFixture } from '../kit/kube/cluster-fixture.ts';
 import type { KubeJson } from '../kit/kube/read-objects.ts';
 import { framesAt, ratioOf, steadyShare, wholeStream } from '../kit/media/composed-stream.ts';
-import { follow } from '../kit/media/hls-viewer.ts';
+import { follow, playlistAt } from '../kit/media/hls-viewer.ts';
 import { colors, samplesOf } from '../kit/media/recorded-file.ts';
 import { startS3Server } from '../kit/processes/s3-server.ts';
 import { examples } from './manifests.ts';
@@ -31,6 +31,21 @@ const isRed = (frame: readonly number[]) => red.every((value, index) => Math.abs
 function assertMostly(frames: readonly (readonly number[])[], what: string): void {
   const near = frames.filter(isRed);
   assert.ok(near.length > 24 && near.length > frames.length / 2, `${what}: ${near.length} of ${frames.length} frames are red`);
+}
+
+/** A point without the white bar and without a name, in each frame. */
+const pointsOf = async (path: string) => (await framesAt(path)).map((frame) => frame.at(0.5, 0.4));
+
+/** Whether the last segment of a live stream ends red. */
+async function endsRed(address: string): Promise<boolean> {
+  const text = await playlistAt(address);
+  const init = /#EXT-X-MAP:URI="([^"]+)"/.exec(text)?.[1];
+  const segment = text.split('\n').findLast((line) => line !== '' && !line.startsWith('#'));
+  if (init === undefined || segment === undefined) return false;
+  const load = async (name: string) => Buffer.from(await (await fetch(new URL(name, address))).arrayBuffer());
+  const path = join(server.dir, 'segment.mp4');
+  await writeFile(path, Buffer.concat([await load(init), await load(segment)]));
+  return isRed((await pointsOf(path)).at(-1) ?? []);
 }
 
 /** Joins with the credentials of the Secret of the Room. */
@@ -86,9 +101,11 @@ test('the stream of the class plays live, and after its end the stream and the r
   await teacher.publish({ colour: css(red), tone });
   await Promise.all([pupil.sees(teacher, red), pupil.hears(teacher, tone)]);
   const { token } = (await api.post(`/hls/${id}/token`, {})).body.data;
-  // The stream may begin before the video of the teacher.
+  const address = `${node}/hls/${id}/stream.m3u8?token=${token}`;
+  // The stream begins before the video of the teacher, on a busy machine seconds before.
+  await eventually('the stream shows the teacher', () => endsRed(address), { every: 500 });
   let before: number | undefined;
-  await follow(`${node}/hls/${id}/stream.m3u8?token=${token}`, ({ segments }) => {
+  await follow(address, ({ segments }) => {
     const last = segments.at(-1)?.number ?? -1;
     before ??= last;
     return last >= before + 4;
@@ -113,8 +130,7 @@ test('the stream of the class plays live, and after its end the stream and the r
 
   const [init] = names.map((name) => basename(name)).filter((name) => name.startsWith('init-'));
   const stream = await wholeStream(folder, init);
-  // A point without the white bar and without a name.
-  const seen = (await framesAt(stream)).map((frame) => frame.at(0.5, 0.4));
+  const seen = await pointsOf(stream);
   // The room ends a moment after the teacher left, on a busy machine seconds later.
   const last = seen.findLastIndex(isRed);
   assertMostly(seen.slice(Math.max(0, last - 96), last + 1), 'the end of the class in the stream');
