@@ -10,26 +10,21 @@ const root = join(import.meta.dirname, '../..');
 const maxBusyShare = 0.06;
 const windowMs = 3_000;
 
-/** Time of all cores in hundredths of a second. Stolen time counts as busy: another virtual machine has used it. */
-type CpuTime = { busy: number; total: number };
+/** Time of all cores in hundredths of a second. Stolen time, which another virtual machine has used, counts as busy. */
+export type CpuTime = { busy: number; stolen: number; total: number };
 
-/** @param stat content of /proc/stat */
-export function cpuTimeOf(stat: string): CpuTime {
-  const [user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, softirq = 0, steal = 0] = stat
-    .slice(0, stat.indexOf('\n'))
-    .split(/\s+/)
-    .slice(1)
-    .map(Number);
+export function readCpuTime(): CpuTime {
+  const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n', 1);
+  const [user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, softirq = 0, steal = 0] = line.split(/\s+/).slice(1).map(Number);
   const busy = user + nice + system + irq + softirq + steal;
-  return { busy, total: busy + idle + wait };
+  return { busy, stolen: steal, total: busy + idle + wait };
 }
 
 /** Share of all cores that was busy in the last three seconds, from 0 to 1. */
 async function busyShare(): Promise<number> {
-  const read = () => cpuTimeOf(readFileSync('/proc/stat', 'utf8'));
-  const before = read();
+  const before = readCpuTime();
   await sleep(windowMs);
-  const after = read();
+  const after = readCpuTime();
   return (after.busy - before.busy) / (after.total - before.total);
 }
 

@@ -1,6 +1,6 @@
 // Benchmark processes: a node pinned to one core, and baseline servers.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -59,17 +59,36 @@ export function moveToOtherCore(pid = process.pid): void {
 
 /** Resident memory of a process and its children, in bytes. */
 export function residentMemory(pid: number): number {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
-  return children.reduce((sum, child) => sum + residentMemory(child), residentBytes(pid) ?? 0);
+  return childrenOf(pid).reduce((sum, child) => sum + residentMemory(child), residentBytes(pid) ?? 0);
+}
+
+function childrenOf(pid: number): number[] {
+  return readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
+    readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+  );
+}
+
+/** The kernel reports hundredths of a second to user space, independent of its own tick. */
+export const tickMs = 10;
+
+/** Milliseconds, as fields 14 to 17 of /proc/PID/stat: user and system time of a process, and of its children that ended. */
+function cpuTimes(pid: number): number[] {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /, '')
+    .split(' ');
+  return fields.slice(11, 15).map((field) => Number(field) * tickMs);
 }
 
 /** CPU time of a process in milliseconds, including ended threads. */
 export function usedCpu(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    .replace(/^.*\) /, '')
-    .split(' ');
-  // The kernel reports hundredths of a second to user space, independent of its own tick.
-  return (Number(fields[11]) + Number(fields[12])) * 10;
+  const [user = 0, system = 0] = cpuTimes(pid);
+  return user + system;
+}
+
+/** CPU time of a process and its descendants in milliseconds, also of those that ended. */
+export function usedCpuOfTree(pid: number): number {
+  const own = cpuTimes(pid).reduce((sum, time) => sum + time, 0);
+  return childrenOf(pid).reduce((sum, child) => sum + usedCpuOfTree(child), own);
 }
 
 /** Cores that processes use over `time` milliseconds, and their memory in bytes at the end. */
@@ -82,8 +101,7 @@ export async function watchProcesses(pids: readonly number[], time: number): Pro
 
 /** Process id of the child that runs a module of this name. */
 export function childRunning(pid: number, name: string): number {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
-  const found = children.find((child) => readFileSync(`/proc/${child}/cmdline`, 'utf8').includes(name));
+  const found = childrenOf(pid).find((child) => readFileSync(`/proc/${child}/cmdline`, 'utf8').includes(name));
   if (found === undefined) throw new Error(`no child process runs ${name}`);
   return found;
 }

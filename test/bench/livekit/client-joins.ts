@@ -1,5 +1,4 @@
 // Joins of LiveKit's unmodified client in Chromium: the same client joins both servers.
-import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { signAccessToken } from '../../kit/access-tokens.ts';
@@ -7,6 +6,8 @@ import { startBrowser } from '../../kit/browser/browser.ts';
 import { makeBundle } from '../../kit/browser/plain-page.ts';
 import { eventually } from '../../kit/eventually.ts';
 import { benchContext } from '../bench-context.ts';
+import { readCpuTime } from '../machine.ts';
+import { tickMs, usedCpuOfTree } from '../processes.ts';
 import { quantile } from '../statistics.ts';
 import type { Sample } from './cases.ts';
 import { address, type RunningServer } from './servers.ts';
@@ -16,8 +17,6 @@ const warmUpJoins = 3;
 const readyTimeoutMs = 60_000;
 /** A secure context, which Playwright serves. */
 const origin = 'http://localhost';
-/** The kernel reports hundredths of a second. */
-const tickMs = 10;
 
 type Join = { connected: number; firstFrame: number };
 
@@ -121,21 +120,9 @@ function times(joins: readonly Join[]): Sample {
 type MachineState = { at: number; server: number; own: number; busy: number; stolen: number };
 
 function machineState(server: number): MachineState {
-  const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n', 1);
-  const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, stolen = 0] = line.split(/\s+/).slice(1).map(Number);
-  const busy = user + nice + system + irq + softirq;
-  return { at: performance.now(), server: cpuOfTree(server), own: cpuOfTree(process.pid), busy: busy * tickMs, stolen: stolen * tickMs };
-}
-
-/** CPU time of a process and its descendants, also of those that ended. */
-function cpuOfTree(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const own = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0) * tickMs;
-  const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
-    readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
-  );
-  return children.reduce((sum, child) => sum + cpuOfTree(child), own);
+  const { busy, stolen } = readCpuTime();
+  const [all, lost] = [(busy - stolen) * tickMs, stolen * tickMs];
+  return { at: performance.now(), server: usedCpuOfTree(server), own: usedCpuOfTree(process.pid), busy: all, stolen: lost };
 }
 
 function use(before: MachineState, after: MachineState): Sample {
