@@ -10,14 +10,13 @@ import { goArchitecture } from '../kubernetes/kubernetes.mjs';
 import { withLock } from '../lock.mjs';
 import { aptPackages, ensurePackages } from '../packages.mjs';
 import { cacheDirectory, root } from '../paths.mjs';
-import { runWithRetry } from '../retry.mjs';
 import { fail, run, SetupError, step } from '../steps.mjs';
 import { workerKey } from '../worker/worker.mjs';
 import { exportImage } from './archive.mjs';
 import { ensureBase } from './base.mjs';
 import { addBill, contentsOf } from './contents.mjs';
-import { archiveFiles, buildArguments, buildError, commitName, imageName, images, isPinned, oldArchives, sourceEpoch } from './plan.mjs';
-import { buildah, hasImage, imageId, imagesDirectory, pruneLayers, storeOptions, tryBuildah } from './store.mjs';
+import { archiveFiles, buildArguments, commitName, imageName, images, isPinned, oldArchives, sourceEpoch } from './plan.mjs';
+import { buildah, buildImage, certificatesFile, hasImage, imageId, imagesDirectory, pruneLayers } from './store.mjs';
 
 /** @typedef {import('./plan.mjs').Image} Image */
 /** @typedef {import('./plan.mjs').Setting} Setting */
@@ -32,7 +31,6 @@ import { buildah, hasImage, imageId, imagesDirectory, pruneLayers, storeOptions,
  * @property {number} bytes size of the archive, whose layers are compressed
  */
 
-const buildTimeoutMs = 1_800_000;
 const archivesKept = 3;
 
 /**
@@ -76,7 +74,7 @@ async function ensureImage(image, base) {
     commit: await commitOf(image),
     epoch: sourceEpoch(process.env.SOURCE_DATE_EPOCH),
     worker,
-    certificates: [process.env.NODE_EXTRA_CA_CERTS, process.env.SSL_CERT_FILE].find((file) => file !== undefined && existsSync(file)),
+    certificates: certificatesFile(),
   };
   const stamp = await stampOf(image, setting);
   const archive = join(imagesDirectory(), `${image.name}-${version}-${stamp}.tar`);
@@ -142,17 +140,8 @@ async function stampOf({ sources }, setting) {
 async function make(image, setting, archive) {
   await pruneLayers();
   const log = join(imagesDirectory(), `build-${image.name}.log`);
-  const args = buildArguments(image, setting, root);
-  // Existing layers are reused.
-  const { code, output } = await runWithRetry(() => tryBuildah(args, { deadline: buildTimeoutMs, cwd: root }));
-  writeFileSync(log, output);
-  if (code !== 0) {
-    throw new SetupError(
-      `The image ${imageName(image, setting.version)} could not be built: ${buildError(output)} (all output: ${log})`,
-      `buildah ${[...storeOptions(), ...args].join(' ')}`,
-    );
-  }
   const name = imageName(image, setting.version);
+  await buildImage(name, buildArguments(image, setting, root), log);
   const { digestFile, bill } = besides(archive);
   await addBill(name, setting.epoch);
   const digest = await exportImage(name, archive);

@@ -1,13 +1,16 @@
 // Local image store in the cache directory, and buildah, which manages it.
 
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { lastError } from '../packages.mjs';
-import { cacheDirectory } from '../paths.mjs';
+import { cacheDirectory, root } from '../paths.mjs';
+import { runWithRetry } from '../retry.mjs';
 import { run, SetupError } from '../steps.mjs';
+import { buildError } from './plan.mjs';
 
 const usualTimeoutMs = 600_000;
+const buildTimeoutMs = 1_800_000;
 
 /** @returns {string} folder with buildah's store and an archive of each built image */
 export function imagesDirectory() {
@@ -39,6 +42,28 @@ export async function buildah(args) {
   const { code, output } = await tryBuildah(args);
   if (code === 0) return output;
   throw new SetupError(`buildah ${args[0]} failed: ${lastError(output)}`, `buildah ${[...storeOptions(), ...args].join(' ')}`);
+}
+
+/** @returns {string | undefined} the certificate bundle that builds need for registries in this network */
+export function certificatesFile() {
+  return [process.env.NODE_EXTRA_CA_CERTS, process.env.SSL_CERT_FILE].find((file) => file !== undefined && existsSync(file));
+}
+
+/**
+ * Builds an image. Existing layers are reused.
+ * @param {string} name
+ * @param {readonly string[]} args of `buildah`
+ * @param {string} log file for all output
+ * @throws {SetupError}
+ */
+export async function buildImage(name, args, log) {
+  const { code, output } = await runWithRetry(() => tryBuildah([...args], { deadline: buildTimeoutMs, cwd: root }));
+  writeFileSync(log, output);
+  if (code === 0) return;
+  throw new SetupError(
+    `The image ${name} could not be built: ${buildError(output)} (all output: ${log})`,
+    `buildah ${[...storeOptions(), ...args].join(' ')}`,
+  );
 }
 
 /** @param {string} name */

@@ -1,16 +1,15 @@
 // Image of the agent of the tests, with LiveKit's agents framework from the Python registry: an archive in the cache directory.
 
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { exportImage } from '../images/archive.mjs';
 import { ensureBase } from '../images/base.mjs';
-import { buildError } from '../images/plan.mjs';
-import { buildah, imageId, imagesDirectory, storeOptions, tryBuildah } from '../images/store.mjs';
+import { buildImage, certificatesFile, imageId, imagesDirectory } from '../images/store.mjs';
 import { withLock } from '../lock.mjs';
 import { aptPackages, ensurePackages } from '../packages.mjs';
 import { cacheDirectory, root } from '../paths.mjs';
-import { runWithRetry } from '../retry.mjs';
-import { SetupError, step } from '../steps.mjs';
+import { step } from '../steps.mjs';
 
 export const agentImageName = 'localhost/livekit-agent:1';
 
@@ -22,7 +21,7 @@ const files = ['Dockerfile', 'requirements.txt', 'agent.py', 'tones.py'];
 /**
  * Builds the image, unless the cache has it. Requires root.
  * @returns {Promise<string>} path of its OCI archive
- * @throws {SetupError}
+ * @throws {import('../steps.mjs').SetupError}
  */
 export async function ensureAgentImage() {
   await ensurePackages(aptPackages.images, 'building images');
@@ -64,17 +63,9 @@ async function stampOf(base) {
  * @param {string} archive
  */
 async function make(base, archive) {
-  const certificates = [process.env.NODE_EXTRA_CA_CERTS, process.env.SSL_CERT_FILE].find((file) => file !== undefined && existsSync(file));
+  const certificates = certificatesFile();
   const secret = certificates === undefined ? [] : [`--secret=id=ca,src=${certificates}`];
   const options = ['--layers', '--force-rm', '--isolation=chroot', '--pull=false', `--tag=${agentImageName}`, `--build-arg=BASE=${base}`];
-  const args = ['build', ...options, ...secret, source];
-  const { code, output } = await runWithRetry(() => tryBuildah(args, { deadline: buildTimeoutMs }));
-  if (code !== 0) {
-    const message = `The image ${agentImageName} could not be built: ${buildError(output)}`;
-    throw new SetupError(message, `buildah ${[...storeOptions(), ...args].join(' ')}`);
-  }
-  const partial = `${archive}.new`;
-  rmSync(partial, { force: true });
-  await buildah(['push', '--quiet', agentImageName, `oci-archive:${partial}:${agentImageName}`]);
-  renameSync(partial, archive);
+  await buildImage(agentImageName, ['build', ...options, ...secret, source], join(imagesDirectory(), 'build-agent.log'));
+  await exportImage(agentImageName, archive);
 }
