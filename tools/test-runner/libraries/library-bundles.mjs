@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 import { ensureBuild } from '../../builds.mjs';
+import { bundle } from '../../images/build-node.mjs';
 import { usedClassesOnly } from '../../images/build-operator.mjs';
 import { bundledLibrariesVariable, root } from '../../paths.mjs';
 
@@ -34,9 +35,6 @@ const libraries = {
   zod: undefined,
 };
 
-// Bundled CommonJS code loads the modules of Node.js with `require`, which an ES module does not have.
-const banner = "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);";
-
 /**
  * Builds them if a library or its version changed since the last build.
  * @returns {Promise<NodeJS.ProcessEnv>} variables of the test files
@@ -45,7 +43,7 @@ export async function ensureLibraries() {
   await ensureBuild({
     name: 'the libraries for tests',
     recipe,
-    sources: ['package.json', 'tools/images/build-operator.mjs', recipe],
+    sources: ['package.json', 'tools/images/build-node.mjs', 'tools/images/build-operator.mjs', recipe],
     output: folder,
     command: [recipe],
     script: `node ${recipe}`,
@@ -54,7 +52,6 @@ export async function ensureLibraries() {
 }
 
 async function write() {
-  const { build } = await import('esbuild');
   const output = join(root, folder);
   // Chunks have new names.
   rmSync(output, { recursive: true, force: true });
@@ -68,19 +65,11 @@ async function write() {
     writeFileSync(join(output, 'entries', file), `export { ${names.join(', ')} } from '${library}';\n`);
     files[library] = file;
   }
-  await build({
-    absWorkingDir: root,
+  await bundle({
     entryPoints: Object.values(files).map((file) => join(output, 'entries', file)),
     outdir: output,
     outExtension: { '.js': '.mjs' },
-    bundle: true,
-    splitting: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node24',
-    banner: { js: banner },
     plugins: [usedClassesOnly],
-    logLevel: 'error',
   });
   writeFileSync(join(output, 'libraries.json'), JSON.stringify(files));
 }
