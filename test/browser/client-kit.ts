@@ -125,4 +125,5 @@ export async function enter<Own extends ScriptedPage>(
 
 export const red: Colour = [200, 30, 30];
 export const blue: Colour = [30, 30, 200];
+export const green: Colour = [30, 150, 30];
 export const css = (colour: Colour): string => `rgb(${colour.join(' ')})`;

@@ -2,13 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventuallyIn } from '../kit/browser/browser.ts';
-import type { Colour } from '../kit/browser/client-page.ts';
 import { firefoxAddress, startFirefox } from '../kit/browser/firefox.ts';
-import { blue, css, enter, red } from './client-kit.ts';
+import { blue, css, enter, green, red } from './client-kit.ts';
 import { LiveKitPeer, startLiveKitFixture } from './livekit-kit.ts';
 
 const options = { timeout: 300_000, skip: firefoxAddress ? false : 'Firefox does not use loopback addresses' };
-const green: Colour = [30, 150, 30];
 
 test(
   "participants with LiveKit's client and a peer of the client library exchange media and data between Firefox and Chromium",

@@ -7,11 +7,10 @@ import { servePlainPage } from '../kit/browser/plain-page.ts';
 import { NativePeer } from '../kit/livekit/native-peer.ts';
 import { makeNamespace, mayMakeNamespaces } from '../kit/network/network-namespace.ts';
 import { startNode } from '../kit/processes/start-node.ts';
-import { blue, css, PagePeer, red } from './client-kit.ts';
+import { blue, css, green, PagePeer, red } from './client-kit.ts';
 import { livekitEnvironment } from './livekit-kit.ts';
 
 const options = { timeout: 300_000, skip: mayMakeNamespaces ? false : 'network namespaces need root' };
-const green = [30, 150, 30] as const;
 
 async function startFixture(t: TestContext) {
   const network = await makeNamespace(t);
