@@ -37,6 +37,10 @@ const subscribedTrackSchema = z
     kind: kindSchema,
     rtpParameters: mediaObjects.rtpParameters,
     paused: z.boolean(),
+    replaces: z
+      .literal(true)
+      .optional()
+      .meta({ description: 'The publisher moves: the track is received already, and continues until this peer requests `tracksFlowing`.' }),
   })
   .meta({ id: 'SubscribedTrack' });
 export type SubscribedTrack = z.infer<typeof subscribedTrackSchema>;
@@ -153,10 +157,11 @@ export const peerEventSchema = z.discriminatedUnion('event', [
   event('migrate', {
     reason: z.enum(['lost', 'moved']).meta({
       description:
-        '`lost`: the transports of this peer were lost. It creates new ones in the same session, and publishes its tracks again with their keys: they keep their ids for all peers. Tracks without a key were removed. What it received is announced again. `moved`: it creates further transports, the new path, receives everything there too, and then requests `usePath`.',
+        '`lost`: the transports of this peer were lost. It creates new ones in the same session, and publishes its tracks again with their keys: they keep their ids for all peers. Tracks without a key were removed. What it received is announced again. `moved`: it creates further transports, the new path, receives and publishes everything there too, and then requests `usePath`.',
     }),
     path: z.string().optional().meta({ description: 'With `moved`: the new path.' }),
   }),
+  event('pathUsed', { path: z.string().meta({ description: 'The path that this peer uses only: the former one is closed.' }) }),
   event('pathClosed', { path: z.string().meta({ description: 'A new path that the server has closed: this peer keeps its former one.' }) }),
   event('draining', {
     deadline: z.iso.datetime().nullable().meta({ description: 'Latest end of rooms of this node; null: the drain was cancelled.' }),

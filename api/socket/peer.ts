@@ -79,8 +79,12 @@ export const requestSchemas = {
   tracksReady: z.strictObject({ trackIds: z.array(trackId).min(1).max(4096), path }).meta({
     description: 'trackReady for each of them; tracks that have ended meanwhile are ignored. Nodes before 0.8 do not support it.',
   }),
+  tracksFlowing: z.strictObject({ trackIds: z.array(trackId).min(1).max(4096), path }).meta({
+    description: 'Tracks that were announced with `replaces` flow: the server ends what it replaces. Nodes before 0.8 do not support it.',
+  }),
   usePath: z.strictObject({ path: id }).meta({
-    description: 'What this peer receives flows over the new path: the server closes the former one. Nodes before 0.8 do not support it.',
+    description:
+      'What this peer receives flows over the new path, and it publishes everything there: the server closes the former one, and sends `pathUsed`. Nodes before 0.8 do not support it.',
   }),
   subscribe: z.strictObject({ trackId }),
   unsubscribe: z.strictObject({ trackId }),
@@ -178,6 +182,7 @@ export const responseSchemas = {
   resumeTrack: empty,
   trackReady: empty,
   tracksReady: empty,
+  tracksFlowing: empty,
   usePath: empty,
   subscribe: empty,
   unsubscribe: empty,

@@ -125,5 +125,5 @@ async function applySetting(
   await subscriber.setEnabled(track.id, enabled);
   // Also of a track without layers: its backup may have some.
   if (enabled && track.type === 'video')
-    await peer.session.subscriptions.setPreferredLayers(track.id, { spatialLayer: spatialLayer(track, setting) });
+    await peer.session.subscriptions.prefer(track.id, { layers: { spatialLayer: spatialLayer(track, setting) } });
 }

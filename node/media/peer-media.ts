@@ -18,6 +18,7 @@ import { describeTrack } from './codecs.ts';
 import { PeerData } from './data/peer-data.ts';
 import type { InitialLayerLimiter } from './initial-layers.ts';
 import type { RoomLeg } from './legs/room-leg.ts';
+import { producerIdOf, trackIdOf } from './legs/track-id.ts';
 import { closeAfterTimeout, mediaClosedError, toClientError, toWorkerError, trackNotFoundError } from './media-error.ts';
 import { checkInteger, checkRtpCapabilities, checkRtpParameters } from './parameters.ts';
 import { PeerTransports } from './peer-transports.ts';
@@ -25,6 +26,7 @@ import { rawStats } from './raw-stats.ts';
 import { consumeTrack, receivableId } from './receivers/consume-track.ts';
 import { type Interest, maxLayer } from './receivers/demand.ts';
 import { ContinuedStream } from './receivers/fixed-stream.ts';
+import { ReceivedConsumers } from './receivers/received-consumers.ts';
 import { nameStream } from './receivers/stream-name.ts';
 import { whenConnected } from './receivers/when-connected.ts';
 import { SingleFlight } from './single-flight.ts';
@@ -57,7 +59,7 @@ export class MediaPeer implements PeerMedia {
   readonly #published = new SingleFlight<Producer>(trackNotFoundError);
   /** Ids of those that are another one in a further codec. */
   readonly #backups = new Set<string>();
-  readonly #received = new SingleFlight<Consumer>(trackNotFoundError);
+  readonly #received = new ReceivedConsumers();
   readonly #interests = new WeakMap<Consumer, Interest>();
   /** Receivers that are paused although they are ready. */
   readonly #paused = new WeakSet<Consumer>();
@@ -109,9 +111,9 @@ export class MediaPeer implements PeerMedia {
 
   async publish(options: PublishTrackOptions): Promise<{ encoding: string; simulcast: boolean }> {
     this.#assertOpen();
-    const { trackId } = options;
+    const { trackId, generation = 0 } = options;
     const transport = this.#transports.byId(options.transportId, 'send');
-    if (this.#leg.tracks.has(trackId) || this.#published.has(trackId))
+    if ((generation === 0 && this.#leg.tracks.has(trackId)) || this.#published.has(trackId))
       throw new ServiceError('already_exists', `Track ${trackId} already exists`);
     const producer = await this.#published.getOrMake(trackId, () => this.#produce(transport, options));
     return describeTrack(producer.rtpParameters);
@@ -122,7 +124,7 @@ export class MediaPeer implements PeerMedia {
   }
 
   async setPaused(trackId: string, paused: boolean): Promise<void> {
-    const producer = await this.#find(this.#published, trackId);
+    const producer = await this.#found(this.#published.get(trackId), trackId);
     await this.#call(trackId, paused ? 'pause' : 'resume', () => (paused ? producer.pause() : producer.resume()));
   }
 
@@ -133,9 +135,10 @@ export class MediaPeer implements PeerMedia {
     const transport = this.#transports.get('recv');
     if (!transport) throw new ServiceError('not_found', 'The peer has no receive transport');
     const capabilities = this.#checkedCapabilities(rtpCapabilities);
-    const sentId = this.#received.has(trackId) ? trackId : receivableId(this.#leg.tracks, trackId, capabilities);
+    const sentId = this.#received.has(trackId, generation) ? trackId : receivableId(this.#leg.tracks, trackId, capabilities);
     if (sentId === undefined) return undefined;
-    const consumer = await this.#received.getOrMake(trackId, () => this.#consume(transport, { trackId, sentId }, capabilities));
+    const make = () => this.#consume(transport, { trackId, sentId, generation }, capabilities);
+    const consumer = await this.#received.getOrMake(trackId, generation, make);
     return {
       transportId: transport.id,
       kind: consumer.kind,
@@ -146,7 +149,7 @@ export class MediaPeer implements PeerMedia {
 
   /** mediasoup requests a key frame for a receiver that is resumed. */
   async setSubscriptionPaused(trackId: string, paused: boolean): Promise<void> {
-    const consumer = await this.#find(this.#received, trackId);
+    const consumer = await this.#found(this.#received.latest(trackId), trackId);
     this.#interests.get(consumer)?.pause(paused);
     if (paused) {
       this.#paused.add(consumer);
@@ -161,14 +164,15 @@ export class MediaPeer implements PeerMedia {
     await (transport ? whenConnected(transport, consumer, resume) : resume());
   }
 
-  unsubscribe(trackId: string): void {
-    this.#received.close(trackId);
+  unsubscribe(trackId: string, which: 'all' | 'former' = 'all'): void {
+    if (which === 'former') this.#received.closeFormer(trackId);
+    else this.#received.close(trackId);
   }
 
   async setPreferredLayers(trackId: string, { spatialLayer, temporalLayer }: Layers): Promise<void> {
     checkInteger('spatialLayer', spatialLayer, 0, maxLayer);
     if (temporalLayer !== undefined) checkInteger('temporalLayer', temporalLayer, 0, maxLayer);
-    const consumer = await this.#find(this.#received, trackId);
+    const consumer = await this.#found(this.#received.latest(trackId), trackId);
     this.#interests.get(consumer)?.prefer(spatialLayer);
     const layers = { spatialLayer, temporalLayer };
     const limiter = this.#limiters.get(consumer);
@@ -189,9 +193,13 @@ export class MediaPeer implements PeerMedia {
     return stream;
   }
 
+  awaitsSuccessor(trackId: string): boolean {
+    return [...this.#fixed].some((stream) => stream.awaitsSuccessor(trackId));
+  }
+
   async setPriority(trackId: string, priority: number): Promise<void> {
     checkInteger('priority', priority, 1, 255);
-    const consumer = await this.#find(this.#received, trackId);
+    const consumer = await this.#found(this.#received.latest(trackId), trackId);
     await this.#call(trackId, 'set priority', () => consumer.setPriority(priority));
   }
 
@@ -203,7 +211,7 @@ export class MediaPeer implements PeerMedia {
       this.#transportStats('send'),
       this.#transportStats('recv'),
     ]);
-    const stripped = published.map(([{ id }, stats]): [string, WireObject[]] => [id, stats.map(stripUndefined)]);
+    const stripped = published.map(([producer, stats]): [string, WireObject[]] => [trackIdOf(producer), stats.map(stripUndefined)]);
     return { published: Object.fromEntries(stripped), subscribed, transports: { send, recv } };
   }
 
@@ -243,18 +251,22 @@ export class MediaPeer implements PeerMedia {
   }
 
   async #produce(transport: WebRtcTransport, options: PublishTrackOptions): Promise<Producer> {
-    const { trackId, kind, rtpParameters, paused, backupOf } = options;
+    const { trackId, kind, rtpParameters, paused, backupOf, generation = 0 } = options;
     const { leg, tracks, audio } = this.#leg;
     const router = await leg.router();
     const extensions = new Set(router.rtpCapabilities.headerExtensions?.map(({ uri }) => uri));
     const checked = checkRtpParameters(rtpParameters, kind, extensions);
     // New subscribers need a key frame at once: no delay to merge requests.
-    const call = transport.produce({ id: trackId, kind, rtpParameters: checked, paused, keyFrameRequestDelay: 0 });
+    const id = producerIdOf(trackId, generation);
+    const call = transport.produce({ id, kind, rtpParameters: checked, paused, keyFrameRequestDelay: 0, appData: { trackId } });
     const producer = await leg.worker.call('publish', call, closeAfterTimeout).catch((error: unknown) => {
       throw transport.closed ? mediaClosedError() : toClientError(error, 'rtpParameters were');
     });
-    tracks.add(trackId, producer, { needed: (layer) => this.#layerNeeded(producer, layer), backupOf });
-    this.#layerNeeded(producer, undefined);
+    const needed = (layer: number | undefined) => {
+      if (kind === 'video') this.#options.listener.layerNeeded?.(trackId, layer);
+    };
+    tracks.add(trackId, producer, { needed, backupOf });
+    needed(undefined);
     if (backupOf !== undefined) this.#backups.add(trackId);
     producer.observer.once('close', () => {
       this.#backups.delete(trackId);
@@ -268,7 +280,7 @@ export class MediaPeer implements PeerMedia {
   /** `sentId`: of the track, or of the same in another codec. */
   async #consume(
     transport: WebRtcTransport,
-    { trackId, sentId }: { trackId: string; sentId: string },
+    { trackId, sentId, generation }: { trackId: string; sentId: string; generation: number },
     rtpCapabilities: RtpCapabilities,
   ): Promise<Consumer> {
     const { leg, tracks } = this.#leg;
@@ -277,7 +289,7 @@ export class MediaPeer implements PeerMedia {
       if (transport.closed) return mediaClosedError();
       return tracks.has(trackId) ? toClientError(error, 'rtpCapabilities were') : trackNotFoundError(trackId);
     };
-    const onClosed = (consumer: Consumer) => this.#received.ended(trackId, consumer);
+    const onClosed = (consumer: Consumer) => this.#received.ended(trackId, generation, consumer);
     const options = { rtpCapabilities, onClosed, toError };
     const { consumer, limiter, interest } = await consumeTrack(sentId, { leg, tracks, transport }, options);
     this.#interests.set(consumer, interest);
@@ -288,10 +300,6 @@ export class MediaPeer implements PeerMedia {
     });
     this.#watchFirstFrame('recv', consumer);
     return consumer;
-  }
-
-  #layerNeeded({ id, kind }: Producer, layer: number | undefined): void {
-    if (kind === 'video') this.#options.listener.layerNeeded?.(id, layer);
   }
 
   /** The worker reports key frames, or packets of audio, until the first one. */
@@ -318,9 +326,9 @@ export class MediaPeer implements PeerMedia {
     return checked;
   }
 
-  async #find<Value extends Producer | Consumer>(among: SingleFlight<Value>, trackId: string): Promise<Value> {
+  async #found<Value extends Producer | Consumer>(pending: Promise<Value> | undefined, trackId: string): Promise<Value> {
     this.#assertOpen();
-    const found = await among.get(trackId);
+    const found = await pending;
     if (!found) throw trackNotFoundError(trackId);
     return found;
   }

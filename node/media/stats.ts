@@ -2,6 +2,7 @@
 import type { Consumer, ConsumerStat, MediaKind, Producer, ProducerStat, WebRtcTransport, WebRtcTransportStat } from 'mediasoup/types';
 import { type PublishedTrackStats, packetLoss, type ReceivedTrackStats, type TransportStats, worstQuality } from '../../api/stats.ts';
 import type { Direction } from '../rooms/interfaces.ts';
+import { trackIdOf } from './legs/track-id.ts';
 
 type Stream = Pick<ProducerStat, 'bitrate' | 'fractionLost' | 'jitter' | 'roundTripTime' | 'rid'>;
 
@@ -9,7 +10,7 @@ type Stream = Pick<ProducerStat, 'bitrate' | 'fractionLost' | 'jitter' | 'roundT
 export function publishedTrackStats(producer: Producer, stats: readonly ProducerStat[]): PublishedTrackStats {
   const streams = stats.filter(({ type }) => type === 'inbound-rtp');
   const encodings = streams.map((stream) => ({ rid: stream.rid ?? null, bitrate: Math.round(stream.bitrate), loss: lossOfStream(stream) }));
-  return { ...streamStats(producer.id, producer.kind, streams, clockRateOf(producer)), encodings };
+  return { ...streamStats(trackIdOf(producer), producer.kind, streams, clockRateOf(producer)), encodings };
 }
 
 /** A track as received by one peer: only the outbound part of the statistics. */

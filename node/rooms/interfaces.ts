@@ -88,7 +88,10 @@ export type ComponentMediaListener = {
 /** `connected`: encrypted; `lost`: without the consent of the client (RFC 7675); `closed`: by the client or after a failed handshake. */
 export type TransportState = 'connected' | 'lost' | 'closed';
 
-/** `backupOf`: the track that it is in another codec, for receivers that cannot decode the first one. It has its own id. */
+/**
+ * `backupOf`: the track that it is in another codec, for receivers that cannot decode the first one. It has its own id.
+ * `generation`: as of the track. A later one of a track takes over from an earlier one, which may exist until then; default 0.
+ */
 export type PublishTrackOptions = {
   transportId: string;
   trackId: string;
@@ -96,6 +99,7 @@ export type PublishTrackOptions = {
   rtpParameters: WireObject;
   paused: boolean;
   backupOf?: string;
+  generation?: number;
 };
 export type PublishDataOptions = {
   transportId: string;
@@ -158,13 +162,16 @@ export interface PeerMedia {
    */
   subscribe(trackId: string, rtpCapabilities: WireObject, generation?: number): Promise<Subscription | undefined>;
   setSubscriptionPaused(trackId: string, paused: boolean): Promise<void>;
-  unsubscribe(trackId: string): void;
+  /** `former`: only earlier generations of a track that is received in a later one too. */
+  unsubscribe(trackId: string, which?: 'all' | 'former'): void;
   setPreferredLayers(trackId: string, layers: Layers): Promise<void>;
   /**
    * A stream to the receiver in its own numbers; it ends with the receive transport, which must exist.
    * @throws ServiceError `offer_rejected` if the media worker does not support it
    */
   openFixedStream(options: FixedStreamOptions): Promise<FixedStream>;
+  /** True if a fixed stream continues with the successor of a track that it shows, but not yet. */
+  awaitsSuccessor?(trackId: string): boolean;
   /** Bandwidth priority, 1 (lowest) to 255. */
   setPriority(trackId: string, priority: number): Promise<void>;
   readonly data: PeerDataMedia;
@@ -350,7 +357,7 @@ export interface PeerConnection {
   layerNeeded?: PeerMediaListener['layerNeeded'];
   /** Another peer changed which peers may receive its tracks. */
   receiversChanged?: ((publisherId: string) => void) | undefined;
-  /** An interrupted track of the room continues, or a track is published in another codec. */
+  /** An interrupted track of the room continues, or a track has a successor, or is published in another codec. */
   trackRestored?: (() => void) | undefined;
   /** The media transport of the peer changed. Only for connections without a socket. */
   transportChanged?: ((state: TransportState) => void) | undefined;

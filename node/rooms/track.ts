@@ -76,7 +76,7 @@ export class Track {
     return this.#interrupted;
   }
 
-  /** Number of times that its media was restored. */
+  /** Number of times that its media was restored, or had a successor. */
   get generation(): number {
     return this.#generation;
   }
@@ -88,6 +88,16 @@ export class Track {
   restore(): void {
     this.#interrupted = false;
     this.#generation += 1;
+  }
+
+  /** Its media has a successor. */
+  succeed(): void {
+    this.#generation += 1;
+  }
+
+  /** The successor of its media is the only one, and was known before. */
+  resume(): void {
+    this.#interrupted = false;
   }
 
   /** True if the media is stopped, by the publisher or the server. */

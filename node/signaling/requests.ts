@@ -31,8 +31,9 @@ const handlers: Handlers = {
   subscribe: ({ session }, { trackId }) => done(session.subscriptions.subscribe(trackId)),
   unsubscribe: ({ session }, { trackId }) => done(session.subscriptions.unsubscribe(trackId)),
   setSubscription: ({ session }, { mode }) => done(session.subscriptions.setMode(mode)),
-  setPreferredLayers: ({ session }, { trackId, ...layers }) => done(session.subscriptions.setPreferredLayers(trackId, layers)),
-  setPriority: ({ session }, { trackId, priority }) => done(session.subscriptions.setPriority(trackId, priority)),
+  setPreferredLayers: ({ session }, { trackId, ...layers }) => done(session.subscriptions.prefer(trackId, { layers })),
+  setPriority: ({ session }, { trackId, priority }) => done(session.subscriptions.prefer(trackId, { priority })),
+  tracksFlowing: ({ session }, { trackIds, path }) => done(session.paths.tracksFlowing(trackIds, path)),
   usePath: ({ session }, { path }) => done(session.paths.use(path)),
   setPeerMetadata: (peer, { metadata }) => done(peer.profile.setMetadata(metadata)),
   setAttributes: (peer, { attributes }) => done(peer.profile.setAttributes(attributes)),
@@ -47,8 +48,9 @@ const handlers: Handlers = {
   },
   setFeatures: ({ session }, { features }) => {
     session.paths.supported = features.includes('paths');
-    session.publications.migrates = features.includes('migrate');
-    session.publications.stopsLayers = features.includes('layersWanted');
+    session.subscriptions.following.supported = features.includes('paths');
+    session.publications.client.migrates = features.includes('migrate');
+    session.publications.client.stopsLayers = features.includes('layersWanted');
     session.subscriptions.announcesTogether = features.includes('tracksSubscribed');
     return {};
   },

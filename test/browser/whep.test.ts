@@ -2,54 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { eventuallyIn } from '../kit/browser/browser.ts';
 import type { Colour } from '../kit/browser/client-page.ts';
 import { postWhenIdle } from '../kit/media/sources.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
-import { blue, type ClientFixture, css, enter, type PagePeer, red, startClientFixture } from './client-kit.ts';
+import { blue, css, enter, type PagePeer, red, startClientFixture } from './client-kit.ts';
+import { newPlayer, play, received, shows } from './whep-kit.ts';
 
-type Player = {
-  connection: RTCPeerConnection;
-  video: HTMLVideoElement;
-  session: string;
-  offeredAt: number;
-  firstFrame?: number;
-  client?: InstanceType<typeof kit.WHEPClient>;
-};
 const gray: Colour = [120, 120, 120];
-declare global {
-  var player: Player;
-}
-
-/** The whole player. */
-function play(page: Page, endpoint: string, token: string): Promise<void> {
-  return page.evaluate(
-    async ([url, bearer]) => {
-      const connection = new RTCPeerConnection();
-      const stream = new MediaStream();
-      connection.ontrack = ({ track }) => stream.addTrack(track);
-      connection.addTransceiver('audio', { direction: 'recvonly' });
-      connection.addTransceiver('video', { direction: 'recvonly' });
-      const video = document.createElement('video');
-      video.muted = true;
-      video.autoplay = true;
-      video.srcObject = stream;
-      document.body.append(video);
-      await connection.setLocalDescription();
-      const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/sdp' };
-      const offeredAt = performance.now();
-      const response = await fetch(url, { method: 'POST', headers, body: connection.localDescription?.sdp ?? '' });
-      if (response.status !== 201) throw new Error(await response.text());
-      await connection.setRemoteDescription({ type: 'answer', sdp: await response.text() });
-      globalThis.player = { connection, video, offeredAt, session: new URL(response.headers.get('location') ?? '', url).href };
-      video.requestVideoFrameCallback((now) => {
-        globalThis.player.firstFrame = now;
-      });
-    },
-    [endpoint, token] as const,
-  );
-}
-
 /** Plays with the player of the npm package whip-whep, which the author of WHEP wrote. */
 function playWithLibrary(page: Page, endpoint: string, token: string): Promise<void> {
   return page.evaluate(
@@ -65,38 +24,6 @@ function playWithLibrary(page: Page, endpoint: string, token: string): Promise<v
     },
     [endpoint, token] as const,
   );
-}
-
-/** Resolves when the video of the player has this color and moves, and its audio has this frequency. */
-async function shows(page: Page, colour: Colour, frequency: number): Promise<void> {
-  await eventuallyIn(
-    page,
-    async (wanted) => {
-      const seen = player.video.videoWidth > 0 ? await kit.probe(player.video) : undefined;
-      return seen && seen.change > 0.5 && seen.colour.every((value, index) => Math.abs(value - (wanted[index] ?? 0)) < 40);
-    },
-    colour,
-  );
-  await eventuallyIn(
-    page,
-    async (wanted) => {
-      const [track] = (player.video.srcObject as MediaStream).getAudioTracks();
-      return track && Math.abs((await kit.loudest(track)) - wanted) < 15;
-    },
-    frequency,
-  );
-}
-
-/** SSRCs, lost packets and formats of what the player receives. */
-function received(page: Page): Promise<{ kind: 'audio' | 'video'; ssrc: number; lost: number; codec: string }[]> {
-  return page.evaluate(async () => {
-    const report = await player.connection.getStats();
-    const entries = [...report.values()];
-    return entries
-      .filter(({ type }) => type === 'inbound-rtp')
-      .map(({ kind, ssrc, packetsLost, codecId }) => ({ kind, ssrc, lost: packetsLost, codec: report.get(codecId)?.mimeType ?? '' }))
-      .sort((a, b) => a.kind.localeCompare(b.kind));
-  });
 }
 
 /** Publishes video of one color, and a tone that speak() switches. */
@@ -115,15 +42,6 @@ async function publish(peer: PagePeer, colour: Colour, frequency: number): Promi
 
 function speak(peer: PagePeer, on: boolean): Promise<unknown> {
   return peer.page.evaluate((now) => kit.beepers.main?.turn(now), on);
-}
-
-type NewPlayer = { page: Page; id: string; token: string };
-
-async function newPlayer({ node, browser, pageUrl, roomId }: ClientFixture, start: typeof play, query = ''): Promise<NewPlayer> {
-  const { peer, token } = (await node.api.post(`/room/${roomId}/peer`, { type: 'webrtc' })).body.data;
-  const page = await browser.newPage(pageUrl);
-  await start(page, `${node.url}/whep/${roomId}${query}`, token);
-  return { page, id: peer.id, token };
 }
 
 test('a page plays the active speaker with WHEP, and its streams continue when another peer speaks or leaves', async (t) => {

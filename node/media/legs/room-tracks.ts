@@ -11,9 +11,10 @@ const lingerMs = 2_000;
 type Source = Producer | DataProducer;
 /** `backup`: id of the same track in another codec. */
 type Home<Made extends Source> = { made: Made; leg: Leg; demand: Demand; backup?: string | undefined };
+/** `needed`: called when its demand changes, except for what has a successor. `backupOf`: the track that it is in another codec. */
 type AddOptions = { needed?: (layer: number | undefined) => void; backupOf?: string | undefined };
-/** One receiver of a track, which it can receive until `release`. */
-export type TrackHold = { readonly interest: Interest; readonly release: () => void };
+/** One receiver of a track, which it can receive until `release`. `made`: the track at the leg of its publisher. */
+export type TrackHold<Made> = { readonly made: Made; readonly interest: Interest; readonly release: () => void };
 /** The events of both kinds of tracks have no common type. */
 type Closing = { once(event: 'close', listener: () => void): unknown };
 
@@ -41,16 +42,25 @@ export class RoomTracks<Made extends Source> {
     return home;
   }
 
-  /** `backupOf`: the track that it is in another codec. */
-  add(trackId: string, home: Home<Made>, backupOf?: string): void {
+  /**
+   * Adds a track, or what is its successor from now on: the publisher moves, and what was published before is used again if this ends first.
+   */
+  add(trackId: string, { made, leg }: Pick<Home<Made>, 'made' | 'leg'>, { needed, backupOf }: AddOptions): void {
+    const before = this.#homes.get(trackId);
+    const isCurrent = () => this.#homes.get(trackId) === home;
+    const demand = new Demand((layer) => {
+      if (isCurrent()) needed?.(layer);
+    });
+    const home: Home<Made> = { made, leg, demand };
     this.#homes.set(trackId, home);
     const other = backupOf === undefined ? undefined : this.#homes.get(backupOf);
     if (other) other.backup = trackId;
-    const observer: Closing = home.made.observer;
-    // It may have been published again at another leg.
+    const observer: Closing = made.observer;
     observer.once('close', () => {
-      home.demand.end();
-      if (this.#homes.get(trackId)?.made === home.made) this.#homes.delete(trackId);
+      demand.end();
+      if (!isCurrent()) return;
+      this.#homes.delete(trackId);
+      if (before && !before.made.closed) this.#homes.set(trackId, before);
     });
   }
 }
@@ -61,6 +71,7 @@ export class LegTracks<Made extends Source> {
   readonly #room: RoomTracks<Made>;
   readonly #data: boolean;
   readonly #pipes = new Map<Leg, Promise<Pipe>>();
+  /** By the id of the producer. */
   readonly #held = new Map<string, HeldTrack>();
 
   /** `data`: they are data tracks. */
@@ -94,24 +105,24 @@ export class LegTracks<Made extends Source> {
   }
 
   /** Adds a track that was published at this leg; it is removed when it closes. `needed`: called when its demand changes. */
-  add(trackId: string, made: Made, { needed, backupOf }: AddOptions = {}): void {
-    this.#room.add(trackId, { made, leg: this.#leg, demand: new Demand(needed) }, backupOf);
+  add(trackId: string, made: Made, options: AddOptions = {}): void {
+    this.#room.add(trackId, { made, leg: this.#leg }, options);
   }
 
   /**
    * Makes a track available to a receiver at this leg until it is released.
    * @throws ServiceError `track_not_found`, `unavailable`
    */
-  async hold(trackId: string): Promise<TrackHold> {
+  async hold(trackId: string): Promise<TrackHold<Made>> {
     const home = this.#room.find(trackId);
     const interest = home.demand.add();
     try {
-      const release = home.leg === this.#leg ? () => {} : await this.#holdPiped(trackId, home);
+      const release = home.leg === this.#leg ? () => {} : await this.#holdPiped(home);
       const end = () => {
         interest.end();
         release();
       };
-      return { interest, release: end };
+      return { made: home.made, interest, release: end };
     } catch (error) {
       interest.end();
       throw error;
@@ -122,11 +133,11 @@ export class LegTracks<Made extends Source> {
     for (const held of [...this.#held.values()]) held.close();
   }
 
-  #holdPiped(trackId: string, { made, leg }: Home<Made>): Promise<() => void> {
-    let held = this.#held.get(trackId);
+  #holdPiped({ made, leg }: Home<Made>): Promise<() => void> {
+    let held = this.#held.get(made.id);
     if (!held) {
-      held = new HeldTrack(leg, this.#pipe(leg, made), () => this.#ended(trackId, leg));
-      this.#held.set(trackId, held);
+      held = new HeldTrack(leg, this.#pipe(leg, made), () => this.#ended(made.id, leg));
+      this.#held.set(made.id, held);
     }
     return held.hold();
   }
@@ -154,8 +165,8 @@ export class LegTracks<Made extends Source> {
   }
 
   /** A pipe ends with its last track. */
-  #ended(trackId: string, from: Leg): void {
-    this.#held.delete(trackId);
+  #ended(producerId: string, from: Leg): void {
+    this.#held.delete(producerId);
     if ([...this.#held.values()].some((held) => held.from === from)) return;
     const pipe = this.#pipes.get(from);
     this.#pipes.delete(from);

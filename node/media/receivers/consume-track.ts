@@ -37,19 +37,19 @@ export async function consumeTrack(
   { rtpCapabilities, mid, onClosed, toError }: ConsumeOptions,
 ): Promise<ConsumedTrack> {
   const { worker } = leg;
-  const { interest, release } = await tracks.hold(trackId);
-  const producer = tracks.get(trackId);
-  const preferredLayers = producer && initialLayers(producer);
+  const { made: producer, interest, release } = await tracks.hold(trackId);
+  const preferredLayers = initialLayers(producer);
   const options = {
-    producerId: trackId,
+    producerId: producer.id,
     rtpCapabilities,
     paused: true,
+    appData: { trackId },
     ...(mid !== undefined && { mid }),
     ...(preferredLayers && { preferredLayers }),
   };
   const consumer = await worker.call('subscribe', transport.consume(options), closeAfterTimeout).catch((error: unknown) => {
     release();
-    throw toError(error);
+    throw producer.closed ? trackNotFoundError(trackId) : toError(error);
   });
   leg.countForwarded(1);
   consumer.observer.once('close', () => {
@@ -58,7 +58,7 @@ export async function consumeTrack(
     onClosed(consumer);
   });
   // If the track ended meanwhile, the worker's notification arrived before there was a listener.
-  if (!tracks.has(trackId)) consumer.close();
+  if (producer.closed) consumer.close();
   if (!preferredLayers) return { consumer, limiter: undefined, interest };
   const limiter = new InitialLayerLimiter(consumer, async (layers) => {
     await worker.call('set layers', consumer.setPreferredLayers(layers)).catch((error: unknown) => {

@@ -48,6 +48,11 @@ export class ContinuedStream implements FixedStream {
     return receivableId(this.#context.tracks, trackId, this.#capabilities) !== undefined;
   }
 
+  awaitsSuccessor(trackId: string): boolean {
+    const [sending] = this.consumers;
+    return sending?.[0] === trackId && this.#isFormer(sending);
+  }
+
   show(trackId: string | undefined): void {
     this.#wanted = trackId;
     if (!this.#changing) void this.#change();
@@ -77,8 +82,15 @@ export class ContinuedStream implements FixedStream {
     }
   }
 
-  get #latest(): string | undefined {
-    return this.consumers.at(-1)?.[0];
+  /** Null if its track has a successor, which is to continue the stream. */
+  get #latest(): string | undefined | null {
+    const latest = this.consumers.at(-1);
+    return latest && this.#isFormer(latest) ? null : latest?.[0];
+  }
+
+  #isFormer([trackId, { producerId }]: [string, Consumer]): boolean {
+    const codecs = this.#context.tracks.codecsOf(trackId);
+    return codecs.length > 0 && codecs.every(([, { id }]) => id !== producerId);
   }
 
   async #changeTo(trackId: string | undefined): Promise<void> {
@@ -92,7 +104,7 @@ export class ContinuedStream implements FixedStream {
     // The replaced one may have taken the stream over, so that the one before it no longer sends.
     if (!replaced && this.#latest === trackId) return;
     if (!this.#context.tracks.has(trackId)) {
-      this.#wanted = this.#latest;
+      this.#wanted = this.#latest ?? undefined;
       return;
     }
     await this.#start(await this.#consume(trackId));

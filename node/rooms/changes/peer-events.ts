@@ -59,6 +59,7 @@ const peerEvents: Projection<TargetedEvent> = {
   trackInterrupted: null,
   trackRestored: null,
   trackBackupAdded: null,
+  trackSucceeded: null,
   trackMetadataUpdated: ({ peerId, track: { id, metadata } }) => ({
     event: { event: 'trackMetadataUpdated', data: { trackId: id, metadata } },
     target: others(peerId),

@@ -30,6 +30,8 @@ export type RoomChange =
   | { kind: 'trackInterrupted' | 'trackRestored'; track: Track }
   /** Its publisher sends it in another codec too. */
   | { kind: 'trackBackupAdded'; track: Track }
+  /** Its publisher, which moves, publishes it a second time; the first one ends soon. */
+  | { kind: 'trackSucceeded'; track: Track }
   | { kind: 'trackMetadataUpdated'; peerId: string; track: Track }
   /** A peer changed which other peers may receive its tracks. */
   | { kind: 'receiversChanged'; peerId: string }

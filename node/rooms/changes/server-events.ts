@@ -26,6 +26,7 @@ const serverEvents: Projection<RoomEventDetail> = {
   trackInterrupted: null,
   trackRestored: null,
   trackBackupAdded: null,
+  trackSucceeded: null,
   trackMetadataUpdated: ({ peerId, track }) => ({ type: 'TrackMetadataUpdated', peerId, track: track.view(), metadata: track.metadata }),
   receiversChanged: null,
   dataTrackAdded: null,

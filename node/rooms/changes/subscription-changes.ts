@@ -1,8 +1,15 @@
 // Subscription changes: changes of a room as its receivers apply them to their subscriptions.
 import type { Target } from '../../../api/socket/peer-events.ts';
+import type { Track } from '../track.ts';
 import { publishingPeerOf, type RoomChange } from './room-change.ts';
 
-type Subscriptions = { update(): void; restored(trackId: string): void; drop(trackId: string): void; dropData(dataTrackId: string): void };
+type Subscriptions = {
+  update(): void;
+  restored(track: Track): void;
+  succeeded(track: Track): void;
+  drop(trackId: string): void;
+  dropData(dataTrackId: string): void;
+};
 type Session = {
   subscriptions: Subscriptions;
   connection: { trackRestored?: (() => void) | undefined };
@@ -27,13 +34,19 @@ export function updateSubscriptions(change: RoomChange, peers: ReceivingPeers, c
     case 'trackRestored':
       components.updateReceived();
       for (const session of sessionsWithout(publishingPeerOf(change.track), peers)) {
-        session.subscriptions.restored(change.track.id);
+        session.subscriptions.restored(change.track);
         session.connection.trackRestored?.();
       }
       break;
     case 'trackBackupAdded':
       for (const session of sessionsWithout(publishingPeerOf(change.track), peers)) {
         session.subscriptions.update();
+        session.connection.trackRestored?.();
+      }
+      break;
+    case 'trackSucceeded':
+      for (const session of sessionsWithout(publishingPeerOf(change.track), peers)) {
+        session.subscriptions.succeeded(change.track);
         session.connection.trackRestored?.();
       }
       break;

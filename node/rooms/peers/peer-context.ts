@@ -37,6 +37,8 @@ export type PeerContext = {
   mayReceive: (peerId: string, publisherId: string, trackId: string) => boolean;
   /** True if a peer may receive every track of the others. */
   mayReceiveAll: (peerId: string) => boolean;
+  /** True while a peer does not receive the successor of a track yet. */
+  awaited: (trackId: string) => boolean;
   programme: Pick<Programme, 'tracks' | 'watch'>;
   /** A peer receives a track. */
   received: (track: Track) => void;

@@ -12,13 +12,14 @@ import { Peer, statusOf } from './peer.ts';
 import type { PeerContext } from './peer-context.ts';
 import type { Publications } from './publications.ts';
 import type { PeerRightsInit } from './rights.ts';
+import type { RoomSession } from './room-session.ts';
 
 export type PeersOptions = {
   maxPeers: () => number;
   /** Longest validity of an access token in milliseconds. */
   accessTokenMaxTtl: () => number;
   publishedByComponents: () => Iterable<Track>;
-  context: Omit<PeerContext, 'forget' | 'publishedFor' | 'mayReceive' | 'mayReceiveAll' | 'received'>;
+  context: Omit<PeerContext, 'forget' | 'publishedFor' | 'mayReceive' | 'mayReceiveAll' | 'received' | 'awaited'>;
 };
 /** Maximum number of identities of a room whose tokens are revoked. */
 const maxRevoked = 10_000;
@@ -145,6 +146,7 @@ export class Peers {
       mayReceive: (...given) => this.#mayReceive(...given),
       mayReceiveAll: (peerId) => this.#mayReceiveAll(peerId),
       received: (track) => this.#received(track),
+      awaited: (trackId) => [...this.connected()].some(({ session }) => awaitsSuccessor(session, trackId)),
       forget: (peerId) => this.#peers.delete(peerId),
     });
     if (options.admitted) peer.admission.admit();
@@ -240,6 +242,11 @@ export class Peers {
     const tracks = [...permitted, ...this.#options.publishedByComponents()];
     return { tracks, dataTracks: others.flatMap((publications) => [...publications.dataTracks]) };
   }
+}
+
+/** True if the peer still receives what was published of a track before its publisher began to move. */
+function awaitsSuccessor({ subscriptions, media }: RoomSession, trackId: string): boolean {
+  return subscriptions.following.awaits(trackId) || media.awaitsSuccessor?.(trackId) === true;
 }
 
 /** Of an agent, which has no key of the room. */

@@ -3,42 +3,30 @@ import { ServiceError } from '../../../api/errors.ts';
 import type { Metadata } from '../../../api/json.ts';
 import type { Permissions } from '../../../api/peer.ts';
 import type { PeerEvent } from '../../../api/socket/peer-events.ts';
-import type { Kind } from '../../../api/track.ts';
 import type { Log } from '../../common/log.ts';
 import { Timer } from '../../common/timer.ts';
 import type { ChangedBy, RoomChange } from '../changes/room-change.ts';
 import { newId } from '../ids.ts';
 import type { PeerMedia, WireObject } from '../interfaces.ts';
-import { type BackupOptions, type DataTrack, sourceOf, Track } from '../track.ts';
+import { type DataTrack, sourceOf, Track } from '../track.ts';
 import { LayerRequests, layerPauseDelayMs } from './layer-requests.ts';
 import type { Moderation } from './moderation.ts';
 import { Paced } from './paced.ts';
+import type { MediaPaths } from './paths/media-paths.ts';
+import { Succession } from './paths/succession.ts';
+import type { PublishBackupRequest, PublishRequest } from './publish-request.ts';
 import { mayReceive, type Receivers } from './receivers.ts';
 
-export type PublishRequest = {
-  transportId: string;
-  /** If the client knows the id before the track is published. */
-  trackId?: string | undefined;
-  /** Stable name of the track across republishing. */
-  key?: string | undefined;
-  kind: Kind;
-  rtpParameters: WireObject;
-  metadata?: Metadata | null | undefined;
-  paused: boolean;
-  /** End to end: the node cannot decode it. */
-  encrypted?: boolean | undefined;
-  /** If the client can send the track in another codec too. */
-  backup?: BackupOptions | undefined;
-};
-export type PublishBackupRequest = Pick<PublishRequest, 'transportId' | 'rtpParameters'> & { trackId: string };
 export type PublishDataRequest = { transportId: string; sctpStreamParameters: WireObject; label: string; protocol: string };
+
+/** `media`: of the path that the peer uses; `others`: of one that it changes to, or has changed from. */
+export type PublishingPaths = Pick<MediaPaths, 'media' | 'others' | 'mediaOf'>;
 
 export type PublicationsOptions = {
   peerId: string;
   enableSimulcast: boolean;
   log: Log;
-  /** Of the path that the peer uses. */
-  media: () => PeerMedia;
+  paths: PublishingPaths;
   /** Outlives the session. */
   moderation: Moderation;
   /** To the client of the peer. */
@@ -58,15 +46,15 @@ const maxLayers = 8;
 
 /** Lives as long as one session of a peer. */
 export class Publications {
-  /** True if the client publishes its tracks again when the media of the peer is lost. */
-  migrates = false;
-  /** True if the client stops layers that no receiver needs. */
-  stopsLayers = false;
+  /** What the client does: publishes its tracks again when the media of the peer is lost, and stops layers that no receiver needs. */
+  readonly client = { migrates: false, stopsLayers: false };
   readonly #options: PublicationsOptions;
   readonly #tracks = new Map<string, Track>();
   readonly #dataTracks = new Map<string, DataTrack>();
   readonly #shownMetadata = new Map<string, Paced<Metadata | null>>();
   readonly #layers: LayerRequests;
+  /** What the peer publishes over a second path too. */
+  readonly succession: Succession;
   #receivers: Receivers = 'all';
   /** Requests in flight count too, so that concurrent requests cannot exceed the limit. */
   #pending = 0;
@@ -83,6 +71,16 @@ export class Publications {
         const exists = this.#tracks.has(trackId);
         if (exists) options.send({ event: 'layersWanted', data: { trackId, spatialLayer: layer ?? null } });
         return exists;
+      },
+    });
+    this.succession = new Succession({
+      tracks: () => this.#tracks.values(),
+      announce: options.announce,
+      begins: ({ id }) => this.#layers.forget(id),
+      returns: ({ id, layers }) => {
+        this.#layers.forget(id);
+        // The client may have stopped some for the successor.
+        if (this.client.stopsLayers) options.send({ event: 'layersWanted', data: { trackId: id, spatialLayer: layers - 1 } });
       },
     });
   }
@@ -106,8 +104,10 @@ export class Publications {
    */
   async publish(request: PublishRequest): Promise<{ trackId: string; muted: boolean }> {
     const { peerId, moderation } = this.#options;
-    const media = this.#options.media();
+    const media = this.#media;
     const { transportId, kind, rtpParameters, paused, encrypted = false, backup } = request;
+    const over = this.#options.paths.mediaOf(transportId);
+    if (over !== media) return this.succession.add(request, over);
     const named = { key: request.key ?? null, kind, metadata: request.metadata ?? null };
     const interrupted = this.#interruptedWith(named);
     if (interrupted) return this.#restore(interrupted, request);
@@ -139,7 +139,7 @@ export class Publications {
   /** Publishes a track in another codec too. @throws ServiceError as publish(), `conflict` if the track has no backup, or already does */
   async publishBackup({ trackId, transportId, rtpParameters }: PublishBackupRequest): Promise<void> {
     const { announce, log } = this.#options;
-    const media = this.#options.media();
+    const media = this.#media;
     const track = this.#require(trackId);
     const { backup, kind, silent } = track;
     if (!backup || backup.published) throw new ServiceError('conflict', `Track ${trackId} has no unpublished backup`);
@@ -158,7 +158,7 @@ export class Publications {
 
   /** `layer`: the largest one that receivers of a video need; undefined: none. */
   layerNeeded(trackId: string, layer: number | undefined): void {
-    if (this.stopsLayers) this.#layers.need(trackId, layer);
+    if (this.client.stopsLayers) this.#layers.need(trackId, layer);
   }
 
   /** The media of the peer was lost. A track stays if its client publishes it again, with the same key. */
@@ -187,7 +187,7 @@ export class Publications {
   /** The track keeps its id, its mute and its receivers. */
   async #restore(track: Track, request: PublishRequest): Promise<{ trackId: string; muted: boolean }> {
     const { announce, permissions } = this.#options;
-    const media = this.#options.media();
+    const media = this.#media;
     const { id: trackId, kind } = track;
     const { transportId, rtpParameters, paused, metadata = null } = request;
     requirePermission({ kind, metadata }, permissions());
@@ -215,10 +215,12 @@ export class Publications {
     this.#shownMetadata.delete(trackId);
     this.#options.moderation.ended(track, by === 'server');
     this.#options.log.info({ track: trackId }, 'track removed');
+    this.succession.forget(track);
     this.#options.announce({ kind: 'trackRemoved', track, by });
-    const media = this.#options.media();
-    media.unpublish(trackId);
-    if (track.backup) media.unpublish(track.backup.id);
+    for (const media of this.#medias) {
+      media.unpublish(trackId);
+      if (track.backup) media.unpublish(track.backup.id);
+    }
   }
 
   async setPaused(trackId: string, paused: boolean): Promise<void> {
@@ -238,10 +240,13 @@ export class Publications {
     this.#options.announce({ kind: muted ? 'trackPaused' : 'trackResumed', track, by: 'server' });
   }
 
-  async #setMediaPaused({ id, silent, interrupted, backup }: Track): Promise<void> {
+  async #setMediaPaused(track: Track): Promise<void> {
+    const { id, silent, interrupted, backup } = track;
     if (interrupted) return;
-    const media = this.#options.media();
+    const media = this.#media;
     await Promise.all([media.setPaused(id, silent), backup?.published && media.setPaused(backup.id, silent)]);
+    if (!this.succession.has(track)) return;
+    for (const other of this.#options.paths.others) await other.setPaused(id, silent);
   }
 
   /** The number of simulcast encodings. @throws ServiceError `forbidden` */
@@ -249,6 +254,14 @@ export class Publications {
     const layers = Array.isArray(encodings) ? Math.max(1, encodings.length) : 1;
     if (!this.#options.enableSimulcast && layers > 1) throw new ServiceError('forbidden', 'Simulcast is not enabled for this peer');
     return layers;
+  }
+
+  get #media(): PeerMedia {
+    return this.#options.paths.media;
+  }
+
+  get #medias(): readonly PeerMedia[] {
+    return [this.#media, ...this.#options.paths.others];
   }
 
   /** Effective at once for tracks and peers that exist, and for later ones; components receive all tracks. */
@@ -280,7 +293,7 @@ export class Publications {
 
   async publishData(request: PublishDataRequest): Promise<{ dataTrackId: string }> {
     const { peerId } = this.#options;
-    const media = this.#options.media();
+    const media = this.#media;
     this.#mayPublishData();
     const dataTrackId = newId();
     await this.#reserved(() => media.data.publish({ ...request, dataTrackId }));
@@ -301,7 +314,7 @@ export class Publications {
     if (!dataTrack) throw new ServiceError('track_not_found', `Data track ${dataTrackId} does not exist`);
     this.#dataTracks.delete(dataTrackId);
     this.#options.announce({ kind: 'dataTrackRemoved', dataTrack });
-    this.#options.media().data.unpublish(dataTrackId);
+    for (const media of this.#medias) media.data.unpublish(dataTrackId);
   }
 
   /** Ends publications that are no longer permitted. */

@@ -11,8 +11,8 @@ import type { Direction, PeerConnection, PeerMedia, PeerMediaListener, Programme
 import type { RpcOutcome } from '../rpcs.ts';
 import type { Track } from '../track.ts';
 import type { DataBudget } from './data-budget.ts';
-import { MediaPaths } from './media-paths.ts';
 import type { Moderation } from './moderation.ts';
+import { MediaPaths } from './paths/media-paths.ts';
 import type { PeerContext } from './peer-context.ts';
 import { Publications } from './publications.ts';
 import { Subscriptions } from './subscriptions.ts';
@@ -62,7 +62,7 @@ export class RoomSession {
       peerId,
       enableSimulcast,
       log,
-      media: () => this.media,
+      paths: this.paths,
       moderation,
       send: (event) => connection.send(event),
       announce: room.announce,
@@ -106,11 +106,18 @@ export class RoomSession {
           allowed: () => permissions().subscribe,
           dataAllowed: () => permissions().subscribe && permissions().data && !connection.dataInNode,
         }),
-      publishes: () => this.publications.count > 0,
+      sendsData: () => [...this.publications.dataTracks].length > 0,
+      holdsPath: () => this.publications.count > this.publications.succession.size,
+      awaited: () => [...this.publications.tracks].some(({ id, silent }) => !silent && room.awaited(id)),
       failed,
       lost: () => this.#mediaLost(),
       migrate: (path) => this.send({ event: 'migrate', data: { reason: 'moved', path } }),
+      pathUsed: (path, media) => {
+        this.publications.succession.finish(() => media.close());
+        if (!this.#ended) this.send({ event: 'pathUsed', data: { path } });
+      },
       pathClosed: (path) => {
+        this.publications.succession.cancel();
         if (!this.#ended) this.send({ event: 'pathClosed', data: { path } });
       },
     });
@@ -119,12 +126,12 @@ export class RoomSession {
   /** Its tracks are interrupted until the client has published them again; its subscriptions follow its new receive transport. */
   #mediaLost(): void {
     this.paths.cancel('Its media was lost');
-    if (!this.publications.migrates) {
+    if (!this.publications.client.migrates) {
       this.#options.mediaLost();
       return;
     }
     this.publications.mediaLost();
-    this.subscriptions.mediaLost();
+    this.subscriptions.transportEnded({ again: true });
     this.send({ event: 'migrate', data: { reason: 'lost' } });
   }
 

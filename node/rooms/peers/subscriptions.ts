@@ -5,6 +5,7 @@ import type { Log } from '../../common/log.ts';
 import { Timer } from '../../common/timer.ts';
 import type { Layers, PeerMedia, WireObject } from '../interfaces.ts';
 import type { Backup, DataTrack, Track } from '../track.ts';
+import { Following } from './paths/following.ts';
 
 export type SubscriptionsOptions = {
   log: Log;
@@ -26,8 +27,11 @@ const gatherTime = 50;
 export class Subscriptions {
   /** One event announces all tracks that are subscribed together. */
   announcesTogether = false;
+  readonly following: Following;
   readonly #options: SubscriptionsOptions;
   readonly #tracks = new Map<string, Promise<void>>();
+  /** Generation of each received track. */
+  readonly #generations = new Map<string, number>();
   readonly #dataTracks = new Map<string, Promise<void>>();
   /** Tracks that the peer unsubscribed from; auto mode skips them. */
   readonly #declined = new Set<string>();
@@ -52,6 +56,10 @@ export class Subscriptions {
 
   constructor(options: SubscriptionsOptions) {
     this.#options = options;
+    this.following = new Following({
+      receive: (track) => this.#receive(track, true),
+      release: (trackId) => options.media.unsubscribe(trackId, 'former'),
+    });
   }
 
   /** Number of received tracks. */
@@ -70,6 +78,7 @@ export class Subscriptions {
   over(media: PeerMedia): { next: Subscriptions; promote: () => void } {
     const next = new Subscriptions({ ...this.#options, media });
     next.announcesTogether = this.announcesTogether;
+    next.following.supported = this.following.supported;
     next.#second = true;
     next.#mode = this.#mode;
     next.#rtpCapabilities = this.#rtpCapabilities;
@@ -89,25 +98,26 @@ export class Subscriptions {
     this.update();
   }
 
-  /** A new receive transport: subscriptions of the old one are dropped. update() subscribes again. */
-  transportCreated(): void {
+  /** The receive transport ended. update() subscribes over the next one. `again`: also to what was received in manual mode. */
+  transportEnded({ again }: { again: boolean }): void {
+    if (again) for (const trackId of this.#tracks.keys()) this.#interrupted.add(trackId);
     this.#forgetAll();
   }
 
-  /** The media of the peer was lost. What it received is subscribed again with the next receive transport. */
-  mediaLost(): void {
-    for (const trackId of this.#tracks.keys()) this.#interrupted.add(trackId);
-    this.#forgetAll();
-  }
-
-  /** A track has other media than before: the peer subscribes again. */
-  restored(trackId: string): void {
-    this.#next?.restored(trackId);
-    if (this.#tracks.has(trackId)) {
-      this.drop(trackId);
-      this.#interrupted.add(trackId);
+  /** A track has other media than before: the peer subscribes again, unless it receives that already. */
+  restored(track: Track): void {
+    this.#next?.restored(track);
+    if (this.#tracks.has(track.id) && this.#generations.get(track.id) !== track.generation) {
+      this.drop(track.id);
+      this.#interrupted.add(track.id);
     }
     this.update();
+  }
+
+  /** The publisher of a track moves: what was received ends later. */
+  succeeded(track: Track): void {
+    this.#next?.succeeded(track);
+    if (this.#tracks.has(track.id)) this.#inBackground(this.following.begin(track));
   }
 
   setMode(mode: 'auto' | 'manual'): void {
@@ -189,16 +199,12 @@ export class Subscriptions {
     await Promise.all(trackIds.map((trackId) => this.#resume(trackId).catch((error: unknown) => this.#failed(error))));
   }
 
-  async setPreferredLayers(trackId: string, layers: Layers): Promise<void> {
+  async prefer(trackId: string, preference: { layers: Layers } | { priority: number }): Promise<void> {
     this.#require(trackId);
-    if (this.#next?.has(trackId)) this.#next.setPreferredLayers(trackId, layers).catch((error: unknown) => this.#failed(error));
-    await this.#options.media.setPreferredLayers(trackId, layers);
-  }
-
-  async setPriority(trackId: string, priority: number): Promise<void> {
-    this.#require(trackId);
-    if (this.#next?.has(trackId)) this.#next.setPriority(trackId, priority).catch((error: unknown) => this.#failed(error));
-    await this.#options.media.setPriority(trackId, priority);
+    if (this.#next?.has(trackId)) this.#inBackground(this.#next.prefer(trackId, preference));
+    const { media } = this.#options;
+    if ('layers' in preference) await media.setPreferredLayers(trackId, preference.layers);
+    else await media.setPriority(trackId, preference.priority);
   }
 
   /** The session ended; the peer closes its media. */
@@ -216,22 +222,27 @@ export class Subscriptions {
   }
 
   #subscribe(track: Track): Promise<void> {
-    return inFlight(this.#tracks, track.id, async () => {
-      this.#pending += 1;
-      try {
-        const { media, send } = this.#options;
-        const subscription = await media.subscribe(track.id, this.#rtpCapabilities ?? {}, track.generation);
-        if (!this.#tracks.has(track.id)) return;
-        this.#interrupted.delete(track.id);
-        const named = { ...track.origin, trackId: track.id };
-        if (subscription) this.#gather(track, { ...named, ...subscription });
-        else if (track.backup?.published === false) this.#await(track.id, track.backup);
-        else if (!this.#second) send({ event: 'trackNotSupported', data: { ...named, encoding: track.encoding } });
-      } finally {
-        this.#pending -= 1;
-        if (this.#pending === 0) this.#announce();
-      }
-    });
+    return inFlight(this.#tracks, track.id, () => this.#receive(track, false));
+  }
+
+  /** `replaces`: what is received of the track already. */
+  async #receive(track: Track, replaces: boolean): Promise<void> {
+    this.#pending += 1;
+    try {
+      const { media, send } = this.#options;
+      const { generation } = track;
+      this.#generations.set(track.id, generation);
+      const subscription = await media.subscribe(track.id, this.#rtpCapabilities ?? {}, generation);
+      if (!this.#tracks.has(track.id)) return;
+      this.#interrupted.delete(track.id);
+      const named = { ...track.origin, trackId: track.id };
+      if (subscription) this.#gather(track, { ...named, ...subscription, ...(replaces && { replaces: true as const }) });
+      else if (track.backup?.published === false) this.#await(track.id, track.backup);
+      else if (!this.#second) send({ event: 'trackNotSupported', data: { ...named, encoding: track.encoding } });
+    } finally {
+      this.#pending -= 1;
+      if (this.#pending === 0) this.#announce();
+    }
   }
 
   #await(trackId: string, { request }: Backup): void {
@@ -279,6 +290,8 @@ export class Subscriptions {
   #forget(trackId: string): boolean {
     this.#awaitingBackup.delete(trackId);
     this.#unready.delete(trackId);
+    this.#generations.delete(trackId);
+    this.following.forget(trackId);
     this.#unannounced = this.#unannounced.filter((each) => each.trackId !== trackId);
     return this.#tracks.delete(trackId);
   }
@@ -289,6 +302,8 @@ export class Subscriptions {
     this.#unannounced = [];
     this.#unready.clear();
     this.#awaitingBackup.clear();
+    for (const trackId of this.#tracks.keys()) this.following.forget(trackId);
+    this.#generations.clear();
     this.#tracks.clear();
     this.#dataTracks.clear();
   }

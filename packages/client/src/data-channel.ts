@@ -2,7 +2,8 @@
 import type { types } from 'mediasoup-client';
 import { Emitter } from './emitter.ts';
 import { SessionLostError } from './errors.ts';
-import type { MediaSession, Request } from './media/media-session.ts';
+import type { MediaSession } from './media/media-session.ts';
+import type { Request } from './media/transport-requests.ts';
 import { type Deferred, deferred } from './pending.ts';
 
 export type DataChannelOptions = {

@@ -1,14 +1,17 @@
 // Page script of browser tests: the client library, local test video and audio, and instruments that measure remote media.
 import { WHEPClient } from 'whip-whep/whep.js';
 import { RoomClient, type RoomClientOptions } from '../../../packages/client/src/index.ts';
-import { codeSteps, drawCode, readCode } from '../media/time-code.ts';
+import { codeSteps, drawCode, drawNumber, readCode } from '../media/time-code.ts';
 import { Ear, type VideoContinuity, watchVideo } from './continuity.ts';
 
 export type Colour = [red: number, green: number, blue: number];
 export type FrameProbe = { colour: Colour; change: number; width: number; height: number };
 
-/** A video of one color with a moving white bar. The frame rate is low, because each frame costs an encoder and all decoders. */
-function pattern(colour: string, width = 640, height = 360, rate = 15): MediaStreamTrack {
+/**
+ * A video of one color with a moving white bar. The frame rate is low, because each frame costs an encoder and all decoders. `numbered`: each
+ * frame has its number.
+ */
+function pattern(colour: string, width = 640, height = 360, rate = 15, numbered = false): MediaStreamTrack {
   const canvas = document.createElement('canvas');
   canvas.width = width;
   canvas.height = height;
@@ -20,6 +23,7 @@ function pattern(colour: string, width = 640, height = 360, rate = 15): MediaStr
     context.fillRect(0, 0, width, height);
     context.fillStyle = 'white';
     context.fillRect((step * 14) % width, 0, width / 16, height);
+    if (numbered) drawNumber(context, width, height, step);
     step += 1;
   };
   draw();
@@ -146,7 +150,7 @@ async function louderBy(track: MediaStreamTrack, [first, second]: readonly [numb
   return around(first) - around(second);
 }
 
-type Continuity = { video: VideoContinuity; audio: { heard: number; gap: number } };
+export type Continuity = { video: VideoContinuity; audio: { heard: number; gap: number } };
 type Note = { at: number; name: string; detail?: unknown };
 
 /** One room of the page: shows and plays all received media. */
@@ -159,7 +163,7 @@ class TestRoom {
   /** The longest time between two rendered frames, per track, in milliseconds. */
   readonly gaps = new Map<string, number>();
   size = { width: 640, height: 360 };
-  #watched: (() => Continuity) | undefined;
+  readonly #watched = new Map<string, () => Continuity>();
 
   constructor(options: RoomClientOptions) {
     this.room = new RoomClient(options);
@@ -185,22 +189,28 @@ class TestRoom {
     });
   }
 
-  /** Watches the video and the audio of a peer, until endWatch(). */
+  /** True if video and audio of a peer are shown. */
+  plays(peerId: string): boolean {
+    const video = this.arrived.get(this.trackOf(peerId, 'video') ?? '');
+    return video?.firstFrame !== undefined && this.trackOf(peerId, 'audio') !== undefined;
+  }
+
+  /** Watches the numbered video and the audio of a peer, until endWatch(). */
   watch(peerId: string): void {
-    const [video, audio] = (['video', 'audio'] as const).map((kind) => this.trackOf(peerId, kind) ?? '');
-    const endVideo = watchVideo(this.elements.get(video ?? '') as HTMLVideoElement);
-    const ear = new Ear(audioContext(), this.room.mediaStreamTrack(audio ?? '') as MediaStreamTrack);
+    const [video = '', audio = ''] = (['video', 'audio'] as const).map((kind) => this.trackOf(peerId, kind));
+    const endVideo = watchVideo(this.elements.get(video) as HTMLVideoElement);
+    const ear = new Ear(audioContext(), this.room.mediaStreamTrack(audio) as MediaStreamTrack);
     const off = this.room.on('trackReplaced', ({ trackId, track }) => {
       if (trackId === audio) ear.follow(track);
     });
-    this.#watched = () => {
+    this.#watched.set(peerId, () => {
       off();
       return { video: endVideo(), audio: ear.end() };
-    };
+    });
   }
 
-  endWatch(): Continuity | undefined {
-    return this.#watched?.();
+  endWatch(peerId: string): Continuity | undefined {
+    return this.#watched.get(peerId)?.();
   }
 
   /** Id of the received track of this kind from this peer or component. */

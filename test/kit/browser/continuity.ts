@@ -1,29 +1,42 @@
 // Continuity: the longest interruption of what a page shows and plays of one peer, by content, also if its tracks are replaced.
 
+import { codeDistance, readCode } from '../media/time-code.ts';
+
+/** Size of the copies of frames: enough for their numbers. */
+const [width, height] = [64, 36];
 /** Loudness (root mean square) below which audio counts as silence. */
 const silence = 0.01;
 
-/** `gap`: the longest time without a new frame, in milliseconds; `dark`: number of frames that were black or empty. */
-export type VideoContinuity = { frames: number; gap: number; dark: number };
+/**
+ * `lost`, `repeated`: the largest number of numbered frames between two that were shown, forwards and backwards. Unlike `gap`, the longest time
+ * between two of them in milliseconds, they include no time in which a busy computer drew none. `dark`: number of frames that were black or empty.
+ */
+export type VideoContinuity = { frames: number; lost: number; repeated: number; gap: number; dark: number };
 
-/** Watches the frames of an element. @returns a function that ends it */
+/** Watches the numbered frames of an element. @returns a function that ends it */
 export function watchVideo(video: HTMLVideoElement): () => VideoContinuity {
-  const canvas = Object.assign(document.createElement('canvas'), { width: 8, height: 8 });
-  const context = canvas.getContext('2d', { willReadFrequently: true });
-  const seen = { frames: 0, gap: 0, dark: 0 };
+  const canvas = new OffscreenCanvas(width, height);
+  const context = canvas.getContext('2d', { willReadFrequently: true }) as OffscreenCanvasRenderingContext2D;
+  const seen = { frames: 0, lost: 0, repeated: 0, gap: 0, dark: 0 };
   let last = performance.now();
+  let number: number | undefined;
   let handle = 0;
-  const isDark = (): boolean => {
-    context?.clearRect(0, 0, 8, 8);
-    context?.drawImage(video, 0, 0, 8, 8);
-    const pixels = context?.getImageData(0, 0, 8, 8).data ?? new Uint8ClampedArray();
-    return video.videoWidth === 0 || Math.max(...pixels.filter((_, index) => index % 4 < 3)) < 60;
-  };
+  const isDark = () =>
+    video.videoWidth === 0 || !context.getImageData(0, 0, width, height).data.some((value, at) => at % 4 < 3 && value >= 60);
   const see = (now: number) => {
     seen.frames += 1;
     seen.gap = Math.max(seen.gap, now - last);
     last = now;
+    context.clearRect(0, 0, width, height);
+    context.drawImage(video, 0, 0, width, height);
     if (isDark()) seen.dark += 1;
+    const next = readCode(context, width, height);
+    if (number !== undefined && next !== undefined) {
+      const step = codeDistance(number, next);
+      seen.lost = Math.max(seen.lost, step - 1);
+      seen.repeated = Math.max(seen.repeated, -step);
+    }
+    number = next ?? number;
     handle = video.requestVideoFrameCallback(see);
   };
   handle = video.requestVideoFrameCallback(see);

@@ -49,7 +49,7 @@ class FakeRoomMedia implements RoomMedia {
   readonly inputs = new Set<FakeRoomInput>();
   readonly outputs = new Set<FakeRoomOutput>();
   readonly fixedStreams: { peerId: string; stream: FixedStream; options: FixedStreamOptions }[] = [];
-  readonly producers = new Map<string, { kind: Kind; paused: boolean; backupOf?: string | undefined }>();
+  readonly producers = new Map<string, { kind: Kind; paused: boolean; backupOf?: string | undefined; by?: FakePeerMedia }>();
   /** True: receivers can decode tracks in their backup codec only. */
   decodesBackups = false;
   readonly dataProducers = new Map<string, PublishDataOptions>();
@@ -147,13 +147,16 @@ class FakePeerMedia implements PeerMedia {
     if (this.#transports.direction(options.transportId) !== 'send')
       throw new ServiceError('conflict', `Transport ${options.transportId} is not a send transport`);
     this.#published.add(options.trackId);
-    this.#room.producers.set(options.trackId, { kind: options.kind, paused: options.paused, backupOf: options.backupOf });
+    const { kind, paused, backupOf } = options;
+    this.#room.producers.set(options.trackId, { kind, paused, backupOf, by: this });
     const encodings = options.rtpParameters.encodings;
     return { encoding: options.kind === 'audio' ? 'opus' : 'vp8', simulcast: Array.isArray(encodings) && encodings.length > 1 };
   }
 
   unpublish(trackId: string) {
     this.#published.delete(trackId);
+    // Another path of the peer publishes it.
+    if (this.#room.producers.get(trackId)?.by !== this) return;
     this.#room.producers.delete(trackId);
     for (const peer of this.#room.peers) peer.subscribed.delete(trackId);
   }
@@ -179,8 +182,8 @@ class FakePeerMedia implements PeerMedia {
     this.#subscription(trackId).paused = paused;
   }
 
-  unsubscribe(trackId: string) {
-    this.subscribed.delete(trackId);
+  unsubscribe(trackId: string, which?: 'all' | 'former') {
+    if (which !== 'former') this.subscribed.delete(trackId);
   }
 
   async setPreferredLayers(trackId: string, layers: Layers) {

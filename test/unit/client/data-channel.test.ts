@@ -4,7 +4,8 @@ import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import type { types } from 'mediasoup-client';
 import { DataChannel } from '../../../packages/client/src/data-channel.ts';
-import type { MediaSession, Request } from '../../../packages/client/src/media/media-session.ts';
+import type { MediaSession } from '../../../packages/client/src/media/media-session.ts';
+import type { Request } from '../../../packages/client/src/media/transport-requests.ts';
 
 function opening(closed: boolean) {
   const asked: unknown[] = [];

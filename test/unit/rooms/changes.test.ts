@@ -59,6 +59,7 @@ const rows: { [Kind in ChangeKind]: [change: RoomChange & { kind: Kind }, ...Row
   trackInterrupted: [{ kind: 'trackInterrupted', track }],
   trackRestored: [{ kind: 'trackRestored', track }],
   trackBackupAdded: [{ kind: 'trackBackupAdded', track }],
+  trackSucceeded: [{ kind: 'trackSucceeded', track }],
   trackMetadataUpdated: [{ kind: 'trackMetadataUpdated', peerId: 'p', track }, 'trackMetadataUpdated', { except: 'p' }],
   receiversChanged: [{ kind: 'receiversChanged', peerId: 'p' }],
   dataTrackAdded: [{ kind: 'dataTrackAdded', dataTrack }],
@@ -116,7 +117,8 @@ test('publications change the subscriptions of all but their publisher; other ch
     const calls: string[] = [];
     const subscriptions = {
       update: () => calls.push('update'),
-      restored: (trackId: string) => calls.push(`restored ${trackId}`),
+      restored: ({ id }: Track) => calls.push(`restored ${id}`),
+      succeeded: ({ id }: Track) => calls.push(`succeeded ${id}`),
       drop: (trackId: string) => calls.push(`drop ${trackId}`),
       dropData: (dataTrackId: string) => calls.push(`dropData ${dataTrackId}`),
     };
@@ -133,11 +135,13 @@ test('publications change the subscriptions of all but their publisher; other ch
   assert.deepEqual(applied({ kind: 'trackInterrupted', track }), ['components']);
   assert.deepEqual(applied({ kind: 'trackRestored', track }), ['components', 'except p', 'restored t', 'connection']);
   assert.deepEqual(applied({ kind: 'trackBackupAdded', track }), ['except p', 'update', 'connection']);
+  assert.deepEqual(applied({ kind: 'trackSucceeded', track }), ['except p', 'succeeded t', 'connection']);
   assert.deepEqual(applied({ kind: 'receiversChanged', peerId: 'p' }), ['except p', 'receivers of p']);
   assert.deepEqual(applied({ kind: 'dataTrackAdded', dataTrack }), ['except p', 'update']);
   assert.deepEqual(applied({ kind: 'dataTrackRemoved', dataTrack }), ['except p', 'dropData d']);
   const other = Object.values(rows).filter(
-    ([{ kind }]) => !/^(?:(?:track|dataTrack)(?:Added|Removed)|track(?:Interrupted|Restored|BackupAdded)|receiversChanged)$/.test(kind),
+    ([{ kind }]) =>
+      !/^(?:(?:track|dataTrack)(?:Added|Removed)|track(?:Interrupted|Restored|BackupAdded|Succeeded)|receiversChanged)$/.test(kind),
   );
   assert.deepEqual(
     other.flatMap(([change]) => applied(change)),

@@ -165,7 +165,7 @@ test('a component receives interrupted tracks again when they continue, and all 
   const second = await publish(bob, 'audio');
   const { component: file } = await rooms.addComponent('r', { type: 'file', options: { filePath: 'a.ogg' } });
   const played = file.tracks[0]?.id;
-  alice.peer.session.publications.migrates = true;
+  alice.peer.session.publications.client.migrates = true;
   const { trackId: keyed } = await alice.peer.session.publications.publish({
     ...{ transportId: alice.send, kind: 'audio', rtpParameters: {}, key: 'k', paused: false },
   });

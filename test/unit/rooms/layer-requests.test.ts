@@ -21,8 +21,8 @@ describe('the publisher of a video with three layers', () => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const { media, alice } = await makePair();
     const { publications } = alice.peer.session;
-    publications.stopsLayers = stopsLayers;
-    publications.migrates = true;
+    publications.client.stopsLayers = stopsLayers;
+    publications.client.migrates = true;
     const request = { kind: 'video', rtpParameters: { encodings: [{}, {}, {}] }, key: 'camera', paused: false } as const;
     const publish = async (transportId: string) => (await publications.publish({ ...request, transportId })).trackId;
     const trackId = await publish(alice.send);

@@ -22,7 +22,7 @@ async function openTransports({ peer: { session } }: TestPeer): Promise<string> 
 /** Alice's media can be lost. */
 async function migratingPair() {
   const made = await makePair();
-  made.alice.peer.session.publications.migrates = true;
+  made.alice.peer.session.publications.client.migrates = true;
   return made;
 }
 

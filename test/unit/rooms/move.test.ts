@@ -93,7 +93,7 @@ describe('a peer that is moved', () => {
 
   test('keeps its session if the path that it has is lost meanwhile', async () => {
     const { bob, media, session, trackIds, moved, createTransport } = await startMove();
-    session.publications.migrates = true;
+    session.publications.client.migrates = true;
     await createTransport();
     bob.connection.events.length = 0;
     // Of both paths.
@@ -107,12 +107,114 @@ describe('a peer that is moved', () => {
   });
 });
 
-test('a peer whose client has one path only, or that publishes, or is being moved, is not moved', async () => {
+/** Alice publishes two tracks, which Bob receives, and begins to move. `follows`: Bob can receive a track twice. */
+async function startPublisherMove({ follows }: { follows: boolean }) {
+  const made = await makePair();
+  const { alice, bob } = made;
+  const { session } = alice.peer;
+  session.paths.supported = true;
+  bob.peer.session.subscriptions.following.supported = follows;
+  const publishOver = async (transportId: string) => {
+    const over = { transportId, rtpParameters: {}, paused: false };
+    const audio = await session.publications.publish({ ...over, kind: 'audio', key: 'a' });
+    const video = await session.publications.publish({ ...over, kind: 'video', key: 'v' });
+    await flushEvents();
+    return [audio.trackId, video.trackId];
+  };
+  const trackIds = await publishOver(alice.send);
+  await bob.peer.session.paths.tracksReady(trackIds, undefined);
+  const moved = session.paths.move(undefined);
+  moved.catch(() => {});
+  const path = alice.connection.of('migrate')[0]?.path ?? '';
+  const createTransport = async () => String((await session.createTransport('send', { sctp: false, path })).id);
+  bob.connection.events.length = 0;
+  return { ...made, session, trackIds, moved, path, createTransport, publishOver };
+}
+
+describe('a publishing peer that is moved', () => {
+  test('keeps its tracks, and the former path until receivers have changed to their successors', async () => {
+    const { alice, bob, session, trackIds, moved, path, createTransport, publishOver } = await startPublisherMove({ follows: true });
+    const before = session.media;
+    const transportId = await createTransport();
+    assert.deepEqual(await publishOver(transportId), trackIds);
+    const announced = bob.connection.of('trackSubscribed');
+    assert.deepEqual(fieldsOf(announced, 'trackId'), trackIds);
+    assert.deepEqual(fieldsOf(announced, 'replaces'), [true, true]);
+    session.paths.use(path);
+    await flushEvents();
+    assert.notEqual(session.media, before);
+    assert.deepEqual(alice.connection.of('pathUsed'), []);
+    bob.peer.session.paths.tracksFlowing(trackIds, undefined);
+    await moved;
+    await flushEvents();
+    assert.deepEqual(alice.connection.of('pathUsed'), [{ path }]);
+    assert.deepEqual(fieldsOf([...session.publications.tracks], 'id'), trackIds);
+    assert.deepEqual(bob.connection.names(), ['trackSubscribed', 'trackSubscribed']);
+  });
+
+  test('has its tracks received again by clients that cannot receive a track twice', async () => {
+    const { bob, session, trackIds, moved, path, createTransport, publishOver } = await startPublisherMove({ follows: false });
+    await publishOver(await createTransport());
+    assert.deepEqual(bob.connection.names(), []);
+    session.paths.use(path);
+    await moved;
+    await flushEvents();
+    assert.deepEqual(fieldsOf(bob.connection.of('trackUnsubscribed'), 'trackId'), trackIds);
+    assert.deepEqual(fieldsOf(bob.connection.of('trackSubscribed'), 'trackId'), trackIds);
+    assert.deepEqual(fieldsOf(bob.connection.of('trackSubscribed'), 'replaces'), [undefined, undefined]);
+  });
+
+  test('is muted and paused over both paths', async () => {
+    const { media, session, trackIds, createTransport, publishOver } = await startPublisherMove({ follows: true });
+    const [audio = '', video = ''] = trackIds;
+    await session.publications.setMuted(audio, true);
+    await publishOver(await createTransport());
+    await session.publications.setPaused(video, true);
+    const { producers } = media.room('r');
+    assert.deepEqual([producers.get(audio)?.paused, producers.get(video)?.paused], [true, true]);
+    assert.deepEqual(
+      [...session.publications.tracks].map(({ muted, paused }) => [muted, paused]),
+      [
+        [true, false],
+        [false, true],
+      ],
+    );
+  });
+
+  test('keeps its path if the second one ends', async () => {
+    const { media, session, trackIds, moved, createTransport, publishOver } = await startPublisherMove({ follows: true });
+    const before = session.media;
+    await publishOver(await createTransport());
+    session.paths.cancel('A test ends it');
+    await assert.rejects(moved, { code: 'conflict', message: 'The peer was not moved: A test ends it' });
+    await flushEvents();
+    assert.equal(session.media, before);
+    assert.deepEqual(fieldsOf([...session.publications.tracks], 'id'), trackIds);
+    assert.deepEqual([...media.room('r').peers].length, 2);
+  });
+
+  test('publishes nothing else over the second path, and each track once', async () => {
+    const { session, path, createTransport, publishOver } = await startPublisherMove({ follows: true });
+    const transportId = await createTransport();
+    const request = { transportId, rtpParameters: {}, paused: false } as const;
+    await assert.rejects(session.publications.publish({ ...request, kind: 'audio', key: 'other' }), { code: 'track_not_found' });
+    await assert.rejects(session.publications.publish({ ...request, kind: 'audio' }), { code: 'track_not_found' });
+    const rtpParameters = { encodings: [{}, {}, {}] };
+    await assert.rejects(session.publications.publish({ ...request, kind: 'video', key: 'v', rtpParameters }), { code: 'forbidden' });
+    await publishOver(transportId);
+    await assert.rejects(session.publications.publish({ ...request, kind: 'audio', key: 'a' }), { code: 'track_not_found' });
+    assert.throws(() => session.paths.tracksFlowing([], 'other'), { code: 'not_found' });
+    session.paths.use(path);
+  });
+});
+
+test('a peer whose client has one path only, or that sends data, or is being moved, is not moved', async () => {
   const { alice, bob } = await makePair();
   await assert.rejects(bob.peer.session.paths.move(undefined), { code: 'conflict', message: 'The client of peer bob cannot move' });
   for (const { peer } of [alice, bob]) peer.session.paths.supported = true;
-  await publish(alice, 'audio');
-  await assert.rejects(alice.peer.session.paths.move(undefined), { message: 'Peer alice publishes tracks, so it cannot be moved' });
+  const { publications } = alice.peer.session;
+  await publications.publishData({ transportId: alice.send, sctpStreamParameters: {}, label: 'chat', protocol: '' });
+  await assert.rejects(alice.peer.session.paths.move(undefined), { message: 'Peer alice has open data channels, so it cannot be moved' });
   bob.peer.session.paths.move(undefined).catch(() => {});
   await assert.rejects(bob.peer.session.paths.move(undefined), { message: 'Peer bob is being moved already' });
   bob.peer.disconnect();

@@ -61,6 +61,7 @@ test('every method has its effect and a response that matches its schema', async
   assert.deepEqual((await socket.waitFor('audioLevels')).levels, [{ peerId: 'publisher', level: -30 }]);
   await ask('setFeatures', { features: ['migrate', 'paths', 'one of later'] });
   const moved = server.rooms.room('room').peers.get('a').session.paths.move(undefined);
+  await ask('tracksFlowing', { trackIds: [trackId] });
   await ask('usePath', await socket.waitFor('migrate').then(({ path }) => ({ path })));
   await moved;
   await ask('sendRpc', { rpcId: '1', to: 'publisher', method: 'dance', payload: null, timeout: 5 });

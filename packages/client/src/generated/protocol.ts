@@ -70,7 +70,12 @@ export type Requests = {
     trackIds: string[];
     path?: string;
   };
-  /** What this peer receives flows over the new path: the server closes the former one. Nodes before 0.8 do not support it. */
+  /** Tracks that were announced with `replaces` flow: the server ends what it replaces. Nodes before 0.8 do not support it. */
+  tracksFlowing: {
+    trackIds: string[];
+    path?: string;
+  };
+  /** What this peer receives flows over the new path, and it publishes everything there: the server closes the former one, and sends `pathUsed`. Nodes before 0.8 do not support it. */
   usePath: {
     path: string;
   };
@@ -208,6 +213,7 @@ export type Responses = {
   resumeTrack: Record<string, never>;
   trackReady: Record<string, never>;
   tracksReady: Record<string, never>;
+  tracksFlowing: Record<string, never>;
   usePath: Record<string, never>;
   subscribe: Record<string, never>;
   unsubscribe: Record<string, never>;
@@ -490,10 +496,17 @@ export type ServerEvent =
   | {
       event: 'migrate';
       data: {
-        /** `lost`: the transports of this peer were lost. It creates new ones in the same session, and publishes its tracks again with their keys: they keep their ids for all peers. Tracks without a key were removed. What it received is announced again. `moved`: it creates further transports, the new path, receives everything there too, and then requests `usePath`. */
+        /** `lost`: the transports of this peer were lost. It creates new ones in the same session, and publishes its tracks again with their keys: they keep their ids for all peers. Tracks without a key were removed. What it received is announced again. `moved`: it creates further transports, the new path, receives and publishes everything there too, and then requests `usePath`. */
         reason: 'lost' | 'moved';
         /** With `moved`: the new path. */
         path?: string;
+      };
+    }
+  | {
+      event: 'pathUsed';
+      data: {
+        /** The path that this peer uses only: the former one is closed. */
+        path: string;
       };
     }
   | {
@@ -705,6 +718,8 @@ export type SubscribedTrack = {
   kind: Kind;
   rtpParameters: RtpParameters;
   paused: boolean;
+  /** The publisher moves: the track is received already, and continues until this peer requests `tracksFlowing`. */
+  replaces?: true;
 };
 
 /** A published track. */

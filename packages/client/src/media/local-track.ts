@@ -4,7 +4,8 @@ import { RequestError, SessionLostError } from '../errors.ts';
 import type { Json, Kind } from '../generated/protocol.ts';
 import { type Deferred, deferred } from '../pending.ts';
 import { activateLayers, defaultEncodings, isScreen, startBitrate, videoSize } from './encodings.ts';
-import type { MediaSession, ProducedTrack, Request } from './media-session.ts';
+import type { MediaSession, ProducedTrack } from './media-session.ts';
+import type { Request } from './transport-requests.ts';
 
 export type PublishOptions = {
   /** Metadata for other peers: any JSON of at most 16 KiB. */
@@ -81,6 +82,8 @@ export class PublishedTrack implements LocalTrack {
   #muted = false;
   #id = '';
   #binding: Binding | undefined;
+  /** Over the second path of a peer that moves. */
+  #next: Binding | undefined;
   #over = false;
 
   constructor(track: MediaStreamTrack, options: PublishOptions, host: LocalTrackHost) {
@@ -132,7 +135,7 @@ export class PublishedTrack implements LocalTrack {
     this.#assertPublished();
     this.#track = track;
     track.enabled = !this.#paused;
-    await this.#binding?.producer.replaceTrack({ track });
+    await Promise.all(this.#producers.map((producer) => producer.replaceTrack({ track })));
   }
 
   async setMetadata(metadata: Json): Promise<void> {
@@ -177,9 +180,8 @@ export class PublishedTrack implements LocalTrack {
         await this.#host.request('unpublish', { trackId: producer.id });
         throw new RequestError('ended', sourceEnded);
       }
-      this.#binding = { session, producer };
+      this.#bind({ session, producer });
       this.#id = producer.id;
-      producer.on('trackended', () => this.#sourceEnded());
       this.#first.resolve();
       this.#host.renewed(this, muted);
       if (this.#paused !== paused) await this.#setPaused(this.#paused);
@@ -203,14 +205,41 @@ export class PublishedTrack implements LocalTrack {
     return error instanceof RequestError && error.code === 'track_not_found' ? 'removed' : 'refused';
   }
 
+  /** Publishes the track over a second path too. It is the same track for other peers. */
+  async publishToo(session: MediaSession): Promise<void> {
+    if (this.#over || !this.#binding) return;
+    const paused = this.#paused;
+    const { producer } = await this.#produce(session);
+    if (this.#over || session.closed || this.#track.readyState === 'ended') {
+      producer.close();
+      return;
+    }
+    this.#next = { session, producer };
+    if (this.#paused !== paused) await this.#setPaused(this.#paused);
+    if (producer.track !== this.#track) await producer.replaceTrack({ track: this.#track });
+  }
+
+  /** The second path is the one to use, or is closed if it is undefined. @returns false if the track is to be published */
+  moved(session: MediaSession | undefined): boolean {
+    const next = this.#next;
+    this.#next = undefined;
+    if (!session || next?.session === session) {
+      if (session && next) this.#bind(next);
+      return this.#binding !== undefined;
+    }
+    this.#binding = undefined;
+    return false;
+  }
+
   /** The session was lost; the track is published again in the next one. */
   unbind(): void {
     this.#binding = undefined;
+    this.#next = undefined;
   }
 
   /** Sends the encodings up to this one, null: none, until the next session. */
   async sendLayers(top: number | null): Promise<void> {
-    const sender = this.#binding?.producer.rtpSender;
+    const sender = (this.#next ?? this.#binding)?.producer.rtpSender;
     if (!sender) return;
     const parameters = sender.getParameters();
     activateLayers(parameters.encodings, top, this.#options.encodings);
@@ -228,18 +257,29 @@ export class PublishedTrack implements LocalTrack {
     this.#over = true;
     this.#first.reject(why);
     this.#first.promise.catch(() => {});
-    this.#binding?.producer.close();
-    this.#binding = undefined;
+    for (const producer of this.#producers) producer.close();
+    this.unbind();
+  }
+
+  get #producers(): readonly types.Producer[] {
+    return [this.#binding, this.#next].flatMap((binding) => binding?.producer ?? []);
+  }
+
+  #bind(binding: Binding): void {
+    this.#binding = binding;
+    binding.producer.on('trackended', () => this.#sourceEnded());
   }
 
   async #setPaused(paused: boolean): Promise<void> {
     this.#assertPublished();
     this.#paused = paused;
     this.#track.enabled = !paused;
-    const { producer } = this.#binding ?? {};
-    if (!producer) return;
-    if (paused) producer.pause();
-    else producer.resume();
+    const producers = this.#producers;
+    if (producers.length === 0) return;
+    for (const producer of producers) {
+      if (paused) producer.pause();
+      else producer.resume();
+    }
     await this.#tell(() => this.#host.request(paused ? 'pauseTrack' : 'resumeTrack', { trackId: this.#id }));
   }
 

@@ -1,6 +1,7 @@
 // Local tracks: all published tracks of this client; republishes them in a new session.
 import { type LocalTrack, type LocalTrackEnd, PublishedTrack, type PublishOptions } from './local-track.ts';
-import type { MediaSession, Request } from './media-session.ts';
+import type { MediaSession } from './media-session.ts';
+import type { Request } from './transport-requests.ts';
 
 export type LocalTracksOptions = {
   request: Request;
@@ -18,7 +19,9 @@ export class LocalTracks {
   readonly #tracks = new Set<PublishedTrack>();
   /** By track id; kept while a publish response is pending. */
   readonly #words = new Map<string, Word>();
-  #publishing = 0;
+  readonly #publishing = new Set<Promise<void>>();
+  /** True while this peer moves: new tracks are published after it. */
+  #held = false;
   #session: MediaSession | undefined;
 
   constructor(options: LocalTracksOptions) {
@@ -41,7 +44,7 @@ export class LocalTracks {
       },
     });
     this.#tracks.add(track);
-    if (this.#session) void this.#publishOver(this.#session, track);
+    if (this.#session && !this.#held) void this.#publishOver(this.#session, track);
     await track.published;
     return track;
   }
@@ -52,7 +55,23 @@ export class LocalTracks {
     for (const track of this.#tracks) void this.#publishOver(session, track);
   }
 
+  /** Publishes the tracks over a second path too. @throws Error if the server rejects one */
+  async publishToo(next: MediaSession): Promise<void> {
+    this.#held = true;
+    await Promise.allSettled(this.#publishing);
+    await Promise.all([...this.#tracks].map((track) => track.publishToo(next)));
+  }
+
+  /** The second path is the one to use, or is closed if it is undefined. */
+  moved(next: MediaSession | undefined): void {
+    this.#held = false;
+    if (next) this.#session = next;
+    const session = this.#session;
+    for (const track of this.#tracks) if (!track.moved(next) && session) void this.#publishOver(session, track);
+  }
+
   sessionLost(): void {
+    this.#held = false;
     this.#session = undefined;
     for (const track of this.#tracks) track.unbind();
   }
@@ -88,18 +107,19 @@ export class LocalTracks {
   }
 
   async #publishOver(session: MediaSession, track: PublishedTrack): Promise<void> {
-    this.#publishing += 1;
+    const publishing = track.publishOver(session);
+    this.#publishing.add(publishing);
     try {
-      await track.publishOver(session);
+      await publishing;
     } finally {
-      this.#publishing -= 1;
-      if (this.#publishing === 0) this.#words.clear();
+      this.#publishing.delete(publishing);
+      if (this.#publishing.size === 0) this.#words.clear();
     }
   }
 
   /** The decision may concern a track that is being published, or a track of another peer. */
   #keep(trackId: string, word: Word): false {
-    if (this.#publishing > 0 && this.#words.size < maxWords) this.#words.set(trackId, word);
+    if (this.#publishing.size > 0 && this.#words.size < maxWords) this.#words.set(trackId, word);
     return false;
   }
 

@@ -1,17 +1,16 @@
 // Media move: a second media session over another path, and the change to it when its tracks flow.
 import type { JoinResponse } from '../generated/protocol.ts';
-import type { MediaSession, PrefetchedTransports, Request } from './media-session.ts';
-import type { ShownTracks } from './shown-tracks.ts';
-
-/** Time in milliseconds until the tracks are shown over the new path although some do not flow there, and interval of the checks. */
-const flowTimeoutMs = 3_000;
-const flowIntervalMs = 20;
+import type { LocalTracks } from './local-tracks.ts';
+import type { MediaSession } from './media-session.ts';
+import { flowIntervalMs, flowTimeoutMs, type ShownTracks } from './shown-tracks.ts';
+import type { PrefetchedTransports, Request } from './transport-requests.ts';
 
 export type MediaMoveOptions = {
   path: string;
   before: MediaSession;
   next: MediaSession;
   shown: ShownTracks;
+  localTracks: LocalTracks;
   request: Request;
   joinResponse: JoinResponse;
   requestTransports: () => PrefetchedTransports;
@@ -20,6 +19,8 @@ export type MediaMoveOptions = {
 export class MediaMove {
   readonly path: string;
   readonly next: MediaSession;
+  /** True if the server has closed the former path. */
+  left = false;
   readonly #options: MediaMoveOptions;
 
   constructor(options: MediaMoveOptions) {
@@ -28,13 +29,17 @@ export class MediaMove {
     this.#options = options;
   }
 
-  /** Resolves when the server uses the new path only. @throws Error if it was closed meanwhile, or the server rejects it */
+  /**
+   * Resolves when this peer uses the new path. What it publishes is also sent over the former one, until its receivers have changed.
+   * @throws Error if the new path was closed meanwhile, or the server rejects it
+   */
   async run(): Promise<void> {
-    const { path, next, before, shown, request, joinResponse, requestTransports } = this.#options;
+    const { path, next, before, shown, localTracks, request, joinResponse, requestTransports } = this.#options;
     await next.load(joinResponse);
     await next.open(joinResponse, requestTransports());
+    await localTracks.publishToo(next);
     const deadline = performance.now() + flowTimeoutMs;
-    while (shown.countOver(before) > 0 && performance.now() < deadline && !next.closed) {
+    while ((shown.countOver(before) > 0 || next.path === 'connecting') && performance.now() < deadline && !next.closed) {
       await new Promise((resolve) => setTimeout(resolve, flowIntervalMs));
       await shown.replace(next, 'flowing');
     }

@@ -6,9 +6,6 @@ import type {
   IceServer,
   JoinResponse,
   Json,
-  Method,
-  Requests,
-  Responses,
   RtpCapabilities,
   RtpParameters,
   SctpStreamParameters,
@@ -21,12 +18,9 @@ import type { DeviceCache } from './device.ts';
 import { IceRestarter } from './ice-restarter.ts';
 import { isRelay } from './ice-servers.ts';
 import { type MediaPath, mediaPathOf } from './media-path.ts';
+import type { PrefetchedTransports, Request } from './transport-requests.ts';
 
-export type Request = <M extends Method>(method: M, data: Requests[M], portable?: boolean) => Promise<Responses[M]>;
 type Direction = 'send' | 'recv';
-/** Transports requested directly after authentication, so that responses arrive with the welcome. `sctp`: with data channels. */
-export type PrefetchedTransports = { sctp: boolean; recv: Promise<TransportOptions>; send: Promise<TransportOptions> | undefined };
-
 export type MediaSessionOptions = {
   request: Request;
   devices: DeviceCache;
@@ -34,7 +28,7 @@ export type MediaSessionOptions = {
   timing: Timing;
   logger: Logger;
   subscribed: (origin: SubscribedTrack, consumer: types.Consumer) => void;
-  unsubscribed: (trackId: string) => void;
+  unsubscribed: (trackId: string, consumer: types.Consumer) => void;
   dataSubscribed: (origin: EventData['dataTrackSubscribed'], consumer: types.DataConsumer) => void;
   pathChanged: () => void;
   /** The second path of the peer, if it is its session. */
@@ -61,30 +55,16 @@ type Publication = Pick<ProduceOptions, 'metadata' | 'paused' | 'key'> & { encry
 /** A track being received; `consumer` once created, `ended` if it ended before. */
 type Received<Consumer> = { consumer: Consumer | undefined; ended: boolean };
 
-export type TransportsOptions = { sctp: boolean; sends: boolean; path?: string | undefined };
-
-/** @param options.sends true if there are tracks or channels to send already */
-export function requestTransports(request: Request, options: TransportsOptions): PrefetchedTransports {
-  const { sctp, sends, path } = options;
-  const common = { sctp, ...(path !== undefined && { path }) };
-  const early = {
-    sctp,
-    recv: request('createTransport', { direction: 'recv', ...common }),
-    send: sends ? request('createTransport', { direction: 'send', ...common }) : undefined,
-  };
-  // The later user handles failures; avoids unhandled rejections until then.
-  early.recv.catch(() => {});
-  early.send?.catch(() => {});
-  return early;
-}
-
 /** Lives as long as a server session: load() and open() once, then close(). */
 export class MediaSession {
   readonly #options: MediaSessionOptions;
   readonly #recv = deferred<types.Transport>();
   readonly #keepers: IceRestarter[] = [];
   readonly #received = new Map<string, Received<types.Consumer>>();
+  /** What `#received` replaces, until that flows. */
+  readonly #former = new Map<string, Received<types.Consumer>[]>();
   readonly #receivedData = new Map<string, Received<types.DataConsumer>>();
+  #replaced = 0;
   #path: string | undefined;
   #device: types.Device | undefined;
   #sctp = false;
@@ -179,15 +159,17 @@ export class MediaSession {
 
   async receiveAll(tracks: readonly SubscribedTrack[]): Promise<void> {
     await this.#receive(tracks, (trackIds) => {
-      const ready = { trackIds, ...(this.#path !== undefined && { path: this.#path }) };
-      if (trackIds.length > 0) this.#run(this.#options.request('tracksReady', ready), 'tracksReady');
+      if (trackIds.length > 0) this.#run(this.#options.request('tracksReady', { trackIds, ...this.#pathed }), 'tracksReady');
     });
   }
 
   async #receive(tracks: readonly SubscribedTrack[], ready: (trackIds: string[]) => void): Promise<void> {
     const entries = tracks.map((track) => {
+      const { trackId } = track;
       const entry: Received<types.Consumer> = { consumer: undefined, ended: false };
-      this.#received.set(track.trackId, entry);
+      const former = this.#received.get(trackId);
+      if (track.replaces && former) this.#former.set(trackId, [...(this.#former.get(trackId) ?? []), former]);
+      this.#received.set(trackId, entry);
       return { track, entry };
     });
     const made = await Promise.allSettled(entries.map(({ track, entry }) => this.#consume(track, entry)));
@@ -203,7 +185,7 @@ export class MediaSession {
     const { decrypt } = this.#options.settings;
     const consumer = await transport.consume({
       ...(decrypt && { onRtpReceiver: (receiver) => decrypt(receiver, event.trackId) }),
-      id: event.trackId,
+      id: this.#consumerIdOf(event),
       producerId: event.trackId,
       kind: event.kind,
       rtpParameters: event.rtpParameters as types.RtpParameters,
@@ -217,14 +199,43 @@ export class MediaSession {
     return [event.trackId];
   }
 
+  /** Consumers of one transport need ids that differ. */
+  #consumerIdOf({ trackId, replaces }: SubscribedTrack): string {
+    if (!replaces) return trackId;
+    this.#replaced += 1;
+    return `${trackId}.${this.#replaced}`;
+  }
+
   unreceive(trackId: string): void {
     const entry = this.#received.get(trackId);
     if (!entry) return;
     this.#received.delete(trackId);
+    this.#end(trackId, entry);
+    this.unreceiveFormer(trackId);
+  }
+
+  /** Ends what the latest announcement of a track replaces. */
+  unreceiveFormer(trackId: string): void {
+    const former = this.#former.get(trackId) ?? [];
+    this.#former.delete(trackId);
+    for (const entry of former) this.#end(trackId, entry);
+  }
+
+  /** Tracks of this session flow that replace others. */
+  flowing(trackIds: string[]): void {
+    for (const trackId of trackIds) this.unreceiveFormer(trackId);
+    this.#run(this.#options.request('tracksFlowing', { trackIds, ...this.#pathed }), 'tracksFlowing');
+  }
+
+  get #pathed(): { path?: string } {
+    return this.#path === undefined ? {} : { path: this.#path };
+  }
+
+  #end(trackId: string, entry: Received<types.Consumer>): void {
     entry.ended = true;
     if (!entry.consumer) return;
     entry.consumer.close();
-    this.#options.unsubscribed(trackId);
+    this.#options.unsubscribed(trackId, entry.consumer);
   }
 
   async receiveData(event: EventData['dataTrackSubscribed']): Promise<void> {
@@ -297,7 +308,7 @@ export class MediaSession {
   #sender(answer?: Promise<TransportOptions>): Promise<types.Transport> {
     this.#live();
     const { request } = this.#options;
-    const options = { sctp: this.#sctp, ...(this.#path !== undefined && { path: this.#path }) };
+    const options = { sctp: this.#sctp, ...this.#pathed };
     this.#send ??= this.#openSender(answer ?? request('createTransport', { direction: 'send', ...options })).catch((error) => {
       this.#send = undefined;
       throw error;

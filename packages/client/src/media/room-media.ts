@@ -3,15 +3,16 @@ import type { types } from 'mediasoup-client';
 import type { Connection } from '../connection.ts';
 import { DataChannel, type DataChannelOptions, RemoteDataChannel } from '../data-channel.ts';
 import { SessionLostError } from '../errors.ts';
-import type { JoinResponse, Json, ServerEvent } from '../generated/protocol.ts';
+import type { JoinResponse, Json, ServerEvent, SubscribedTrack } from '../generated/protocol.ts';
 import type { RoomClientOptions, Timing } from '../options.ts';
 import { DeviceCache } from './device.ts';
 import type { LocalTrack, LocalTrackEnd } from './local-track.ts';
 import { LocalTracks } from './local-tracks.ts';
 import { MediaMove } from './media-move.ts';
 import type { MediaPath } from './media-path.ts';
-import { MediaSession, type PrefetchedTransports, type Request, requestTransports } from './media-session.ts';
+import { MediaSession } from './media-session.ts';
 import { ShownTracks, type ShownTracksOptions } from './shown-tracks.ts';
+import { type PrefetchedTransports, type Request, requestTransports } from './transport-requests.ts';
 
 export type RoomMediaOptions = {
   settings: RoomClientOptions;
@@ -44,6 +45,8 @@ export class RoomMedia {
   #joinResponse: JoinResponse | undefined;
   #migration: Promise<void> | undefined;
   #move: MediaMove | undefined;
+  /** After a move: what this peer publishes is sent over it too, until its receivers have changed. */
+  #former: MediaSession | undefined;
   #path: MediaPath = 'idle';
 
   constructor(options: RoomMediaOptions) {
@@ -102,7 +105,7 @@ export class RoomMedia {
   take({ event, data }: ServerEvent): boolean {
     switch (event) {
       case 'tracksSubscribed':
-        this.#run(this.#sessionOf(data.tracks[0]?.transportId)?.receiveAll(data.tracks), 'could not receive tracks');
+        this.#run(this.#receive(data.tracks), 'could not receive tracks');
         return true;
       case 'trackSubscribed':
         this.#run(this.#session?.receive(data), 'could not receive track');
@@ -111,13 +114,17 @@ export class RoomMedia {
         this.#unreceive(data.trackId);
         return true;
       case 'dataTrackSubscribed':
-        this.#run(this.#session?.receiveData(data), 'could not receive data channel');
+        this.#run(this.#sessionOf(data.transportId)?.receiveData(data), 'could not receive data channel');
         return true;
       case 'dataTrackUnsubscribed':
         this.#session?.unreceiveData(data.dataTrackId);
         return true;
       case 'migrate':
         this.#run(data.path === undefined ? this.#migrate() : this.#moveTo(data.path), 'could not migrate media');
+        return true;
+      case 'pathUsed':
+        if (this.#move?.path === data.path) this.#move.left = true;
+        else this.#leave();
         return true;
       case 'pathClosed':
         if (this.#move?.path === data.path) this.#endMove();
@@ -180,10 +187,16 @@ export class RoomMedia {
     return this.#move?.next.receives(transportId) ? this.#move.next : this.#session;
   }
 
+  async #receive(tracks: readonly SubscribedTrack[]): Promise<void> {
+    const session = this.#sessionOf(tracks[0]?.transportId);
+    const successors = tracks.filter(({ replaces }) => replaces).map(({ trackId }) => trackId);
+    await session?.receiveAll(tracks);
+    if (session && successors.length > 0) await this.#shown.follow(session, successors);
+  }
+
   #unreceive(trackId: string): void {
     this.#shown.ending(trackId);
-    this.#session?.unreceive(trackId);
-    this.#move?.next.unreceive(trackId);
+    for (const session of [this.#move?.next, this.#former, this.#session]) session?.unreceive(trackId);
   }
 
   #createSession(path?: string): MediaSession {
@@ -191,7 +204,7 @@ export class RoomMedia {
     const session: MediaSession = new MediaSession({
       ...{ request: this.#request, devices: this.#deviceCache, settings, timing, logger: settings.logger ?? {}, path },
       subscribed: (origin, consumer) => this.#shown.subscribed(session, origin, consumer),
-      unsubscribed: (trackId) => this.#shown.unsubscribed(session, trackId),
+      unsubscribed: (trackId, consumer) => this.#shown.unsubscribed(trackId, consumer),
       pathChanged: () => this.#seePath(),
       dataSubscribed: ({ peerId }, consumer) => dataChannel(new RemoteDataChannel(peerId, consumer)),
     });
@@ -223,7 +236,7 @@ export class RoomMedia {
     await this.#migration;
   }
 
-  /** The server moves this peer: receives over a second path, and changes to it without a gap. */
+  /** The server moves this peer: receives and publishes over a second path too, and changes to it without a gap. */
   async #moveTo(path: string): Promise<void> {
     const [joinResponse, before] = [this.#joinResponse, this.#session];
     if (!joinResponse || !before) return;
@@ -231,7 +244,8 @@ export class RoomMedia {
     const next = this.#createSession(path);
     const { request } = this.#options;
     const requestTransports = () => this.#requestTransports(path);
-    const move = new MediaMove({ path, before, next, shown: this.#shown, request, joinResponse, requestTransports });
+    const both = { shown: this.#shown, localTracks: this.localTracks };
+    const move = new MediaMove({ path, before, next, ...both, request, joinResponse, requestTransports });
     this.#move = move;
     try {
       await move.run();
@@ -242,20 +256,30 @@ export class RoomMedia {
     if (this.#move !== move) return;
     this.#move = undefined;
     this.#session = next;
-    before.close();
+    this.#former = before;
+    if (move.left) this.#leave();
     this.#seePath();
-    this.localTracks.sessionLost();
-    this.localTracks.sessionStarted(next);
+    this.localTracks.moved(next);
+    for (const channel of this.#channels) void channel.openOver(next);
   }
 
   #endMove(): void {
     const move = this.#move;
+    if (!move) return;
     this.#move = undefined;
-    move?.next.close();
+    move.next.close();
+    this.localTracks.moved(undefined);
+  }
+
+  /** The server has closed the former path. */
+  #leave(): void {
+    this.#former?.close();
+    this.#former = undefined;
   }
 
   #closeSession(): void {
     this.#endMove();
+    this.#leave();
     const session = this.#session;
     if (!session) return;
     this.#session = undefined;
@@ -268,7 +292,7 @@ export class RoomMedia {
   #requestTransports(path?: string): PrefetchedTransports {
     const { settings, awaitsDataChannels } = this.#options;
     const sctp = settings.dataChannels ?? (awaitsDataChannels() || this.#channels.size > 0);
-    const sends = path === undefined && (this.localTracks.all.length > 0 || this.#channels.size > 0);
+    const sends = this.localTracks.all.length > 0 || this.#channels.size > 0;
     return requestTransports(this.#request, { sctp, sends, path });
   }
 

@@ -10,13 +10,17 @@ export type ShownTracksOptions = {
   replaced: (origin: SubscribedTrack, consumer: types.Consumer, previous: MediaStreamTrack) => void;
 };
 
-type ReceivedOver = { session: MediaSession; origin: SubscribedTrack; consumer: types.Consumer };
+type Received = { session: MediaSession; origin: SubscribedTrack; consumer: types.Consumer };
+
+/** Time in milliseconds until tracks that replace others are shown although they do not flow, and interval of the checks. */
+export const flowTimeoutMs = 3_000;
+export const flowIntervalMs = 20;
 
 export class ShownTracks {
   readonly #options: ShownTracksOptions;
-  readonly #shown = new Map<string, ReceivedOver>();
-  /** Received over another session too. */
-  readonly #waiting = new Map<string, ReceivedOver>();
+  readonly #shown = new Map<string, Received>();
+  /** Received in addition: over a second session, or because their publishers move. */
+  readonly #waiting = new Set<Received>();
 
   constructor(options: ShownTracksOptions) {
     this.#options = options;
@@ -34,53 +38,88 @@ export class ShownTracks {
   subscribed(session: MediaSession, origin: SubscribedTrack, consumer: types.Consumer): void {
     const received = { session, origin, consumer };
     const shown = this.#shown.get(origin.trackId);
-    if (shown && shown.session !== session) {
-      this.#waiting.set(origin.trackId, received);
+    if (shown && (shown.session !== session || origin.replaces)) {
+      this.#waiting.add(received);
       return;
     }
     this.#shown.set(origin.trackId, received);
     this.#options.subscribed(origin, consumer);
   }
 
-  unsubscribed(session: MediaSession, trackId: string): void {
-    if (this.#waiting.get(trackId)?.session === session) this.#waiting.delete(trackId);
-    const shown = this.#shown.get(trackId);
-    if (shown?.session !== session) return;
+  unsubscribed(trackId: string, consumer: types.Consumer): void {
+    for (const waiting of this.#waiting) if (waiting.consumer === consumer) this.#waiting.delete(waiting);
+    if (this.#shown.get(trackId)?.consumer !== consumer) return;
+    const [other] = [...this.#waiting].filter((waiting) => waiting.origin.trackId === trackId && isLatest(waiting));
+    if (other) {
+      this.#show(other);
+      return;
+    }
     this.#shown.delete(trackId);
-    const other = this.#waiting.get(trackId);
-    if (other) this.#show(other, shown);
-    else this.#options.unsubscribed(trackId);
+    this.#options.unsubscribed(trackId);
   }
 
   /** The track ends over each session. */
   ending(trackId: string): void {
-    this.#waiting.delete(trackId);
+    for (const waiting of this.#waiting) if (waiting.origin.trackId === trackId) this.#waiting.delete(waiting);
   }
 
   /** Shows the tracks over this session that flow there, or all that it receives. */
   async replace(session: MediaSession, which: 'flowing' | 'all'): Promise<void> {
-    await Promise.all(
-      [...this.#waiting].map(async ([trackId, waiting]) => {
-        if (waiting.session !== session || (which === 'flowing' && !(await flows(waiting)))) return;
+    await this.#replace((waiting, shown) => waiting.session === session && shown.session !== session, which);
+  }
+
+  /** The publishers of these tracks move: shows their successors when they flow. */
+  async follow(session: MediaSession, trackIds: readonly string[]): Promise<void> {
+    const left = new Set(trackIds);
+    const deadline = performance.now() + flowTimeoutMs;
+    const follows = (waiting: Received, shown: Received) =>
+      waiting.session === session && shown.session === session && left.has(waiting.origin.trackId);
+    while (left.size > 0 && !session.closed) {
+      const inTime = performance.now() < deadline;
+      await this.#replace(follows, inTime ? 'flowing' : 'all');
+      const done = [...left].filter((trackId) => {
         const shown = this.#shown.get(trackId);
-        if (!shown || this.#waiting.get(trackId) !== waiting) return;
-        this.#show(waiting, shown);
-        // It is shown again if the move fails.
-        this.#waiting.set(trackId, shown);
+        return !inTime || !shown || (shown.session === session && isLatest(shown));
+      });
+      for (const trackId of done) left.delete(trackId);
+      if (done.length > 0) session.flowing(done);
+      if (left.size > 0) await new Promise((resolve) => setTimeout(resolve, flowIntervalMs));
+    }
+  }
+
+  async #replace(suits: (waiting: Received, shown: Received) => boolean, which: 'flowing' | 'all'): Promise<void> {
+    const isNeeded = (waiting: Received) => {
+      const shown = this.#shown.get(waiting.origin.trackId);
+      return this.#waiting.has(waiting) && isLatest(waiting) && shown !== undefined && suits(waiting, shown);
+    };
+    await Promise.all(
+      [...this.#waiting].filter(isNeeded).map(async (waiting) => {
+        if (which === 'flowing' && !(await flows(waiting))) return;
+        // It may have ended meanwhile.
+        if (isNeeded(waiting)) this.#show(waiting);
       }),
     );
   }
 
-  #show(waiting: ReceivedOver, previous: ReceivedOver): void {
+  #show(waiting: Received): void {
     const { trackId } = waiting.origin;
-    this.#waiting.delete(trackId);
+    const previous = this.#shown.get(trackId);
+    this.#waiting.delete(waiting);
     this.#shown.set(trackId, waiting);
+    if (!previous) return;
+    // It is shown again if the second session ends.
+    if (previous.session !== waiting.session && !previous.consumer.closed) this.#waiting.add(previous);
     this.#options.replaced(waiting.origin, waiting.consumer, previous.consumer.track);
   }
 }
 
+/** False if its session receives a successor. */
+function isLatest({ session, origin, consumer }: Received): boolean {
+  return session.consumer(origin.trackId) === consumer;
+}
+
 /** True if frames were decoded, or audio was played; also in a page that is hidden. */
-async function flows({ origin, consumer }: ReceivedOver): Promise<boolean> {
+async function flows({ origin, consumer }: Received): Promise<boolean> {
   if (origin.paused) return true;
   if (consumer.closed || consumer.track.muted) return false;
   const stats = [...(await consumer.getStats()).values()] as RTCInboundRtpStreamStats[];

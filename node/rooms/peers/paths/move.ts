@@ -1,20 +1,19 @@
 // Move: a second media path of a peer, at another media worker, which its client changes to without a gap.
-import { ServiceError } from '../../../api/errors.ts';
-import { Timer } from '../../common/timer.ts';
-import { newId } from '../ids.ts';
-import type { Direction, PeerMedia, WireObject } from '../interfaces.ts';
-import type { Subscriptions } from './subscriptions.ts';
+import { ServiceError } from '../../../../api/errors.ts';
+import { Timer, waitWhile } from '../../../common/timer.ts';
+import { newId } from '../../ids.ts';
+import type { Direction, PeerMedia, WireObject } from '../../interfaces.ts';
+import type { Subscriptions } from '../subscriptions.ts';
 
-/** Time for the client to change to the second path, in milliseconds. */
+/** Time for the client to change to the second path, and then for receivers of its tracks, in milliseconds. */
 const moveTimeoutMs = 15_000;
+const followTimeoutMs = 3_000;
 
 export type MoveOptions = {
   media: PeerMedia;
   subscriptions: Subscriptions;
   /** The second path is the only one from now on. */
   promote: () => void;
-  /** It ended before the client used the second path. */
-  cancelled: () => void;
 };
 
 /** Ends by complete() or cancel(). */
@@ -24,21 +23,21 @@ export class Move {
   readonly media: PeerMedia;
   readonly subscriptions: Subscriptions;
   readonly promote: () => void;
-  readonly #cancelled: () => void;
   readonly #transports = new Set<unknown>();
   readonly #end = Promise.withResolvers<void>();
   readonly #timeout: Timer;
+  #ended = false;
 
-  constructor({ media, subscriptions, promote, cancelled }: MoveOptions) {
+  /** `expired`: the client did not use the second path in time. */
+  constructor({ media, subscriptions, promote }: MoveOptions, expired: () => void) {
     this.media = media;
     this.subscriptions = subscriptions;
     this.promote = promote;
-    this.#cancelled = cancelled;
     this.#end.promise.catch(() => {});
-    this.#timeout = new Timer(moveTimeoutMs, () => this.cancel('Its client did not use the new path in time'));
+    this.#timeout = new Timer(moveTimeoutMs, expired);
   }
 
-  /** Resolves when the client uses the second path only. @throws ServiceError `conflict` if it was cancelled */
+  /** Resolves when the former path is closed. @throws ServiceError `conflict` if it was cancelled */
   get completed(): Promise<void> {
     return this.#end.promise;
   }
@@ -54,17 +53,23 @@ export class Move {
     return transport;
   }
 
-  complete(): void {
+  /** The client uses the second path. Resolves when receivers do too, or after a while. */
+  async followed(awaited: () => boolean): Promise<void> {
     this.#timeout.stop();
+    await waitWhile(followTimeoutMs, () => !this.#ended && awaited());
+  }
+
+  complete(): void {
+    this.#ended = true;
     this.#end.resolve();
   }
 
   /** The first path stays. */
   cancel(reason: string): void {
+    this.#ended = true;
     this.#timeout.stop();
     this.subscriptions.close();
     this.media.close();
-    this.#cancelled();
     this.#end.reject(new ServiceError('conflict', `The peer was not moved: ${reason}`));
   }
 }

@@ -1,8 +1,8 @@
 // Media paths of a connected peer: one, or two while it moves to another media worker.
-import { ServiceError } from '../../../api/errors.ts';
-import type { Direction, PeerMedia, PeerMediaListener, RoomMedia, WireObject } from '../interfaces.ts';
+import { ServiceError } from '../../../../api/errors.ts';
+import type { Direction, PeerMedia, PeerMediaListener, RoomMedia, WireObject } from '../../interfaces.ts';
+import type { Subscriptions } from '../subscriptions.ts';
 import { Move } from './move.ts';
-import type { Subscriptions } from './subscriptions.ts';
 
 export type MediaPathsOptions = {
   peerId: string;
@@ -10,13 +10,19 @@ export type MediaPathsOptions = {
   /** Of the media of both paths, without what concerns one of them. */
   listener: Omit<PeerMediaListener, 'failed' | 'lost'>;
   subscriptions: (media: PeerMedia) => Subscriptions;
-  /** True while the peer publishes something. */
-  publishes: () => boolean;
+  /** True while the peer has a data channel of its own. */
+  sendsData: () => boolean;
+  /** True while the peer publishes something over its first path only. */
+  holdsPath: () => boolean;
+  /** True while receivers of its tracks have not changed to the second path. */
+  awaited: () => boolean;
   /** The only path failed permanently. */
   failed: (reason: string) => void;
   /** The only path was lost. */
   lost: () => void;
   migrate: (path: string) => void;
+  /** Only the second path remains. `media`: of the first one, to be closed. */
+  pathUsed: (path: string, media: PeerMedia) => void;
   /** The second path is closed; the first one stays. */
   pathClosed: (path: string) => void;
 };
@@ -27,7 +33,12 @@ export class MediaPaths {
   readonly #options: MediaPathsOptions;
   #media: PeerMedia;
   #subscriptions: Subscriptions;
+  /** Until the client uses its second path. */
   #move: Move | undefined;
+  /** The path that the client changed to last. */
+  #used: string | undefined;
+  /** Until the former path is closed. */
+  #changed: { move: Move; former: PeerMedia } | undefined;
 
   constructor(options: MediaPathsOptions) {
     this.#options = options;
@@ -39,6 +50,11 @@ export class MediaPaths {
     return this.#media;
   }
 
+  /** Media of a path that the peer changes to, or has changed from. */
+  get others(): readonly PeerMedia[] {
+    return [this.#move?.media, this.#changed?.former].flatMap((media) => media ?? []);
+  }
+
   get subscriptions(): Subscriptions {
     return this.#subscriptions;
   }
@@ -48,40 +64,46 @@ export class MediaPaths {
    * @throws ServiceError `conflict` if the client or the room does not support it, or the client does not complete it
    */
   async move(worker: number | undefined): Promise<void> {
-    const { peerId, room, publishes, migrate, pathClosed } = this.#options;
+    const { peerId, room, sendsData, migrate } = this.#options;
     if (!this.supported) throw new ServiceError('conflict', `The client of peer ${peerId} cannot move`);
-    if (this.#move) throw new ServiceError('conflict', `Peer ${peerId} is being moved already`);
-    if (publishes()) throw new ServiceError('conflict', `Peer ${peerId} publishes tracks, so it cannot be moved`);
+    if (this.#move || this.#changed) throw new ServiceError('conflict', `Peer ${peerId} is being moved already`);
+    if (sendsData()) throw new ServiceError('conflict', `Peer ${peerId} has open data channels, so it cannot be moved`);
     const media = this.#open((listener) => room.openPath(peerId, listener, { from: this.#media, worker }));
     const { next, promote } = this.#subscriptions.over(media);
-    const move = new Move({
-      ...{ media, subscriptions: next, promote },
-      cancelled: () => {
-        this.#move = undefined;
-        pathClosed(move.path);
-      },
-    });
+    const move = new Move({ media, subscriptions: next, promote }, () => this.#cancel('Its client did not use the new path in time'));
     this.#move = move;
     migrate(move.path);
     await move.completed;
   }
 
-  /** The client uses the second path only. @throws ServiceError `not_found`, `conflict` if the peer publishes something */
+  /** The client uses the second path only. @throws ServiceError `not_found`, `conflict` if it publishes something over the first one only */
   use(path: string): void {
     const move = this.#find(path);
-    if (this.#options.publishes()) {
-      move.cancel('It published a track meanwhile');
-      throw new ServiceError('conflict', 'A peer that publishes tracks cannot be moved');
+    const { holdsPath, awaited } = this.#options;
+    if (holdsPath()) {
+      this.#cancel('Its client did not publish everything over the new path');
+      throw new ServiceError('conflict', 'Something is published over the former path only');
     }
-    const [media, subscriptions] = [this.#media, this.#subscriptions];
+    const [former, subscriptions] = [this.#media, this.#subscriptions];
     this.#media = move.media;
     this.#subscriptions = move.subscriptions;
     this.#move = undefined;
+    this.#used = path;
+    this.#changed = { move, former };
     subscriptions.close();
-    media.close();
-    move.complete();
     // The response must be sent before events of the path.
-    setImmediate(move.promote);
+    setImmediate(() => {
+      move.promote();
+      void move.followed(awaited).then(() => this.#finish(move));
+    });
+  }
+
+  #finish(move: Move): void {
+    if (this.#changed?.move !== move) return;
+    const { former } = this.#changed;
+    this.#changed = undefined;
+    this.#options.pathUsed(move.path, former);
+    move.complete();
   }
 
   /** The media that has the transport. */
@@ -95,7 +117,7 @@ export class MediaPaths {
     const transport = await (move ?? this.#media).createTransport(direction, { sctp });
     if (direction === 'recv') {
       const subscriptions = move?.subscriptions ?? this.#subscriptions;
-      subscriptions.transportCreated();
+      subscriptions.transportEnded({ again: false });
       // The response must be sent before events of the new transport.
       setImmediate(() => subscriptions.update());
     }
@@ -104,12 +126,31 @@ export class MediaPaths {
 
   /** Receivers of tracks are ready. `path`: as of their transport. @throws ServiceError `not_found` */
   async tracksReady(trackIds: readonly string[], path: string | undefined): Promise<void> {
-    await (path === undefined ? this.#subscriptions : this.#find(path).subscriptions).allReady(trackIds);
+    await this.#subscriptionsOver(path).allReady(trackIds);
+  }
+
+  /** Tracks flow that were announced with `replaces`. `path`: as of their transport. @throws ServiceError `not_found` */
+  tracksFlowing(trackIds: readonly string[], path: string | undefined): void {
+    this.#subscriptionsOver(path).following.flowing(trackIds);
   }
 
   /** Ends a move that is not completed. */
   cancel(reason: string): void {
-    this.#move?.cancel(reason);
+    if (this.#changed) this.#finish(this.#changed.move);
+    this.#cancel(reason);
+  }
+
+  #cancel(reason: string): void {
+    const move = this.#move;
+    if (!move) return;
+    this.#move = undefined;
+    move.cancel(reason);
+    this.#options.pathClosed(move.path);
+  }
+
+  /** Requests that were sent before the response to `usePath` have its path. */
+  #subscriptionsOver(path: string | undefined): Subscriptions {
+    return path === undefined || path === this.#used ? this.#subscriptions : this.#find(path).subscriptions;
   }
 
   #find(path: string): Move {
@@ -121,8 +162,8 @@ export class MediaPaths {
     const { listener, failed, lost } = this.#options;
     const media: PeerMedia = open({
       ...listener,
-      failed: (reason) => (media === this.#media ? failed(reason) : this.#move?.cancel(reason)),
-      lost: () => (media === this.#media ? lost() : this.#move?.cancel('The new path was lost')),
+      failed: (reason) => (media === this.#media ? failed(reason) : this.cancel(reason)),
+      lost: () => (media === this.#media ? lost() : this.cancel('The new path was lost')),
     });
     return media;
   }
