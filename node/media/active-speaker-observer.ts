@@ -28,6 +28,7 @@ export class LegAudioObserver {
   /** Observes an audio track until it closes. Never fails: on error the room only has no active speaker. */
   async add(router: Router, producer: Producer, peerId: string): Promise<void> {
     this.#peers.set(producer.id, peerId);
+    this.#speakers.joined(this.#leg, peerId);
     producer.observer.once('close', () => this.#remove(producer.id));
     try {
       this.#observers ??= this.#create(router);

@@ -10,7 +10,8 @@ export const maxLevels = 8;
 
 /** A leg is identified by any object. */
 type LegKey = object;
-type Heard = { dominant: string | undefined; levels: readonly AudioLevel[] };
+/** `peers`: with audio tracks there. */
+type Heard = { readonly peers: Set<string>; dominant: string | undefined; levels: readonly AudioLevel[] };
 
 export class LegSpeakers {
   readonly #filter: ActiveSpeakerFilter;
@@ -26,6 +27,11 @@ export class LegSpeakers {
     this.#onLevels = onAudioLevels;
   }
 
+  /** The peer has an audio track. */
+  joined(leg: LegKey, peerId: string): void {
+    this.#of(leg).peers.add(peerId);
+  }
+
   /** The dominant speaker among the peers of a leg changed. */
   dominates(leg: LegKey, peerId: string): void {
     this.#of(leg).dominant = peerId;
@@ -35,7 +41,7 @@ export class LegSpeakers {
   /** Levels of the audible peers of a leg, the loudest first; none once it is silent. */
   hears(leg: LegKey, levels: readonly AudioLevel[]): void {
     this.#of(leg).levels = levels;
-    const audible = [...this.#heard.values()].flatMap((heard) => heard.levels).sort((one, other) => other.level - one.level);
+    const audible = loudestFirst([...this.#heard.values()].flatMap((heard) => heard.levels));
     const loudest = this.#loudest();
     if (loudest === undefined) this.#filter.silence();
     else {
@@ -46,11 +52,21 @@ export class LegSpeakers {
     if (loudest === undefined || loudest === leg) this.#onLevels(audible.slice(0, maxLevels));
   }
 
-  /** The peer has no audio track any more. */
+  /** The peer has no audio track any more, except at another leg if it moves there: then it remains the active speaker. */
   left(leg: LegKey, peerId: string): void {
     const heard = this.#of(leg);
-    if (heard.dominant === peerId) heard.dominant = undefined;
-    this.#filter.left(peerId);
+    const dominated = heard.dominant === peerId;
+    heard.peers.delete(peerId);
+    heard.levels = heard.levels.filter((each) => each.peerId !== peerId);
+    if (dominated) heard.dominant = undefined;
+    const [next] = [...this.#heard].filter(([, { peers }]) => peers.has(peerId));
+    if (!next) {
+      this.#filter.left(peerId);
+    } else if (dominated && this.#current === leg) {
+      const [other, there] = next;
+      this.#current = other;
+      there.dominant ??= peerId;
+    }
   }
 
   /** The leg was lost, and has no speakers any more. */
@@ -92,8 +108,14 @@ export class LegSpeakers {
   #of(leg: LegKey): Heard {
     const known = this.#heard.get(leg);
     if (known) return known;
-    const heard: Heard = { dominant: undefined, levels: [] };
+    const heard: Heard = { peers: new Set(), dominant: undefined, levels: [] };
     this.#heard.set(leg, heard);
     return heard;
   }
+}
+
+/** A peer that moves is heard at two legs. */
+function loudestFirst(levels: readonly AudioLevel[]): AudioLevel[] {
+  const sorted = [...levels].sort((one, other) => other.level - one.level);
+  return sorted.filter(({ peerId }, index) => sorted.findIndex((each) => each.peerId === peerId) === index);
 }

@@ -87,3 +87,20 @@ test('a lost leg has no speaker and no levels any more', (t) => {
   assert.deepEqual(levels.at(-1), [level('b', -20)]);
   assert.equal(active.at(-1), 'b');
 });
+
+test('the active speaker remains the active one, and is listed once, when it moves to another leg', (t) => {
+  const { speakers, active, levels } = listen(t);
+  speakers.joined(here, 'a');
+  speakers.dominates(here, 'a');
+  speakers.hears(here, [level('a', -20)]);
+  speakers.joined(there, 'a');
+  speakers.hears(there, [level('a', -19)]);
+  assert.deepEqual(levels.at(-1), [level('a', -19)]);
+  speakers.left(here, 'a');
+  speakers.hears(here, []);
+  speakers.hears(there, [level('a', -20)]);
+  speakers.dominates(there, 'a');
+  assert.deepEqual(active, ['a']);
+  speakers.left(there, 'a');
+  assert.deepEqual(active, ['a', null]);
+});
