@@ -37,10 +37,7 @@ test('200 rooms with a peer each, created and deleted ten times, leak nothing', 
     assert.equal(node.node.parts.rooms.size, 200);
     await inParallel(200, 8, (index) => api.delete(`/room/room-${index}`));
     await eventually('no socket', () => node.node.parts.peerSockets.sockets === 0 && node.node.parts.peerSockets.sessions === 0);
-    assert.deepEqual(
-      media.workers().map(({ rooms }) => rooms),
-      [0],
-    );
+    assert.ok(media.workers().every(({ rooms }) => rooms === 0));
     assert.equal(media.load().forwardedTracks, 0);
     rounds.push({ heap: await liveHeap(), worker: memoryOf(worker), resources: activeResources() });
   }

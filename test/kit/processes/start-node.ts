@@ -37,6 +37,9 @@ export type StartedNode = NodeAccess & {
   close: () => Promise<void>;
 };
 
+/** With `TEST_WORKER_MAX_TRACKS=1` in the environment, nodes have two workers and split each room that has two tracks. */
+const maxTracks = process.env.TEST_WORKER_MAX_TRACKS;
+
 /** Defaults of a test node: free ports, one worker, no rate limits that a test could exceed. */
 export const testEnvironment: Environment = {
   SVC_PORT: '0',
@@ -44,6 +47,7 @@ export const testEnvironment: Environment = {
   SVC_SERVER_API_TOKEN: apiToken,
   SVC_SECRET_KEY_BASE: `secret-key-${randomBytes(24).toString('hex')}`,
   SVC_WEBRTC_WORKERS: '1',
+  ...(maxTracks !== undefined && { SVC_WEBRTC_WORKERS: '2', SVC_WORKER_MAX_TRACKS: maxTracks }),
 };
 
 /**
