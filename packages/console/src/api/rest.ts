@@ -104,10 +104,10 @@ export class Api {
 
   /** The body of the response. @throws ApiError with the message of the server */
   async send<Id extends OperationId>(
-    { method, path, body }: OperationRequest<Id>,
+    { method, path, body, timeoutMs }: OperationRequest<Id>,
     signal?: AbortSignal,
   ): Promise<Operations[Id]['answer']> {
-    const response = await this.#request({ method, path, body }, signal);
+    const response = await this.#request({ method, path, body }, signal, timeoutMs);
     return (response.status === 204 ? {} : await readJson(response)) as Operations[Id]['answer'];
   }
 
@@ -117,10 +117,10 @@ export class Api {
   }
 
   /** The path has no leading slash: the console may be served under a path. */
-  async #request({ method, path, body }: HttpRequest, signal?: AbortSignal): Promise<Response> {
+  async #request({ method, path, body }: HttpRequest, signal?: AbortSignal, timeoutMs?: number): Promise<Response> {
     const headers: Record<string, string> = { authorization: `Bearer ${this.#token}` };
     if (body !== undefined) headers['content-type'] = 'application/json';
-    const response = await ask(new URL(path, this.#base), { method, headers, body: JSON.stringify(body), signal });
+    const response = await ask(new URL(path, this.#base), { method, headers, body: JSON.stringify(body), signal }, timeoutMs);
     if (response.ok) return response;
     if (response.status === 401) this.#onUnauthorized();
     const answer = await readJson(response);
@@ -130,8 +130,8 @@ export class Api {
   }
 }
 
-async function ask(url: URL, { signal, ...init }: RequestInit): Promise<Response> {
-  const signals = [AbortSignal.timeout(deadline), ...(signal ? [signal] : [])];
+async function ask(url: URL, { signal, ...init }: RequestInit, timeoutMs = deadline): Promise<Response> {
+  const signals = [AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])];
   try {
     return await fetch(url, { ...init, cache: 'no-store', signal: AbortSignal.any(signals) });
   } catch (cause) {

@@ -102,6 +102,7 @@ export class RoomSession extends Store<RoomSessionState> {
       client.on('trackUpdated', refresh),
       client.on('trackSubscribed', refresh),
       client.on('trackUnsubscribed', refresh),
+      client.on('trackReplaced', refresh),
       client.on('layersChanged', refresh),
       client.on('activeSpeaker', refresh),
       client.on('permissionsUpdated', refresh),

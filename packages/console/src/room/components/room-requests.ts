@@ -2,6 +2,9 @@
 import type { Admission, ComponentOptions, ComponentType, Permissions } from '../../../../server-sdk/src/generated/schemas.ts';
 import { operationRequest } from '../../api/operation-request.ts';
 
+/** The response follows when the peer is moved. */
+const moveTimeoutMs = 25_000;
+
 export function roomRequests(roomId: string) {
   const path = { roomId };
   return {
@@ -15,6 +18,7 @@ export function roomRequests(roomId: string) {
     deny: (peerId: string) => operationRequest('denyPeer', { path: { roomId, peerId } }),
     admitWaiting: () => operationRequest('admitWaiting', { path }),
     setAdmission: (admission: Admission) => operationRequest('updateRoom', { path, body: { admission } }),
+    move: (peerId: string) => ({ ...operationRequest('movePeer', { path: { roomId, peerId } }), timeoutMs: moveTimeoutMs }),
     removePeer: (peerId: string) => operationRequest('deletePeer', { path: { roomId, peerId } }),
     addComponent: (type: ComponentType, options: object) =>
       operationRequest('addComponent', { path, body: { type, options } as ComponentOptions }),

@@ -4,7 +4,7 @@ import type { Peer, PeerStats } from '../../../../server-sdk/src/generated/schem
 import { FactList } from '../../components/fact-list.tsx';
 import { Badge, FormProblem } from '../../components/page-title.tsx';
 import { pluralize } from '../../format.ts';
-import { useAction } from '../../hooks/use-action.ts';
+import { type Action, useAction } from '../../hooks/use-action.ts';
 import { ConfirmedRequest } from '../components/confirmed-request.tsx';
 import { RequestButton } from '../components/request-button.tsx';
 import { Chart } from '../stats/chart.tsx';
@@ -75,21 +75,30 @@ function PeerBody({ peer, name, stats, history, live }: PeerCardProps & { name: 
       <TrackList tracks={peer.tracks} originName={name} stats={stats?.published} received={stats?.received} live={live} action={action} />
       <PeerPermissions peer={peer} name={name} live={live} action={action} />
       <Metadata value={peer.metadata} />
-      {peer.status === 'disconnected' && !peer.admitted && (
-        <div className="entry-end">
-          <RequestButton
-            request={live.requests.admit(peer.id)}
-            what={`admit ${name} in advance`}
-            action={action}
-            onDone={live.refresh}
-            testId="admit-early"
-          >
-            Admit in advance
-          </RequestButton>
-        </div>
-      )}
+      <StatusAction peer={peer} name={name} live={live} action={action} />
       <FormProblem problem={action.problem} testId="action-problem" />
       <RemovePeer peer={peer} name={name} live={live} />
+    </div>
+  );
+}
+
+/** A participant without a connection is admitted, and a connected one is moved, in a room with media. */
+function StatusAction({ peer, name, live, action }: Pick<PeerCardProps, 'peer' | 'live'> & { name: string; action: Action }) {
+  const common = { action, onDone: live.refresh };
+  const moves = peer.status === 'connected' && (live.room?.legs ?? []).length > 0;
+  const admits = peer.status === 'disconnected' && !peer.admitted;
+  if (!moves && !admits) return null;
+  return (
+    <div className="entry-end">
+      {admits ? (
+        <RequestButton {...common} request={live.requests.admit(peer.id)} what={`admit ${name} in advance`} testId="admit-early">
+          Admit in advance
+        </RequestButton>
+      ) : (
+        <RequestButton {...common} request={live.requests.move(peer.id)} what={`move to another media worker: ${name}`} testId="move-peer">
+          Move to another media worker
+        </RequestButton>
+      )}
     </div>
   );
 }
