@@ -14,7 +14,7 @@ type Received = { session: MediaSession; origin: SubscribedTrack; consumer: type
 
 /** Time in milliseconds until tracks that replace others are shown although they do not flow, and interval of the checks. */
 export const flowTimeoutMs = 3_000;
-export const flowIntervalMs = 20;
+export const flowIntervalMs = 100;
 
 export class ShownTracks {
   readonly #options: ShownTracksOptions;
