@@ -11,6 +11,7 @@ import type { CloseReason, PeerConnection } from '../rooms/interfaces.ts';
 import type { Peer } from '../rooms/peers/peer.ts';
 import type { RoomSession } from '../rooms/peers/room-session.ts';
 import { type RenewedToken, TokenRenewal } from '../rooms/tokens/token-renewal.ts';
+import type { RtpCapabilities } from '../sdp/codecs.ts';
 import type { BinaryListener, BinarySocket } from '../websocket/binary-acceptor.ts';
 import type { RatedPeer } from './connection-quality.ts';
 import { DataChannels, isDataEvent, type RelayedPacket } from './data/data-channels.ts';
@@ -50,6 +51,8 @@ export type LiveKitSessionOptions = Pick<RequestQueueOptions, 'rateLimit' | 'wor
   ended: () => void;
 };
 
+type SessionMedia = { publisher: Publisher; subscriber: Subscriber; data: DataChannels };
+
 /** Messages with which a client responds to a subscribed track. */
 const responsesPerTrack = 4;
 /** Events that are held until the client has joined. */
@@ -62,7 +65,9 @@ export class LiveKitSession implements PeerConnection {
   readonly #options: LiveKitSessionOptions;
   readonly #queue: RequestQueue;
   readonly #view: RoomView;
-  #media: { publisher: Publisher; subscriber: Subscriber; data: DataChannels } | undefined;
+  #media: SessionMedia | undefined;
+  /** Resolves when requests may use the media, or the session has ended. */
+  readonly #joined = Promise.withResolvers<void>();
   #socket: BinarySocket | undefined;
   /** Undefined once the client has joined. */
   #early: PeerEvent[] | undefined = [];
@@ -144,7 +149,7 @@ export class LiveKitSession implements PeerConnection {
   }
 
   receiversChanged(publisherId: string): void {
-    if (!this.#early) for (const message of this.#view.permissionMessages(publisherId)) this.#send(message);
+    for (const message of this.#view.permissionMessages(publisherId)) this.#send(message);
   }
 
   rated(peers: readonly RatedPeer[]): void {
@@ -167,21 +172,26 @@ export class LiveKitSession implements PeerConnection {
     this.#end(cause in closeCodes ? (cause as CloseReason) : 'goingAway');
   }
 
+  /** The client creates its connections while the media worker creates those of the node. */
   async #join(): Promise<void> {
-    const { peer } = this;
-    const welcome = await peer.welcome();
-    const { session } = peer;
-    const capabilities = rtpCapabilitiesSchema.parse(welcome.rtpCapabilities);
-    const transport = await createPublisherTransport(session);
+    const welcome = await this.peer.welcome();
     if (this.#ended) return;
-    const publisher = new Publisher({
-      ...{ room: session, transport, capabilities, pauseDelay: this.#options.limits.pauseDelay },
-      send: (message) => this.#send(message),
-      rejected: (sid, error, backup) => {
-        this.#options.log.info({ track: sid, backup, reason: error.message }, 'track of client rejected');
-        if (!backup) this.#send(unpublishedMessage(sid));
-      },
-    });
+    const { session } = this.peer;
+    const capabilities = rtpCapabilitiesSchema.parse(welcome.rtpCapabilities);
+    for (const message of this.#view.join(welcome, capabilities)) this.#send(message);
+    const media = await this.#prepare(session, capabilities);
+    if (this.#ended) return;
+    this.#media = media;
+    if (!this.#options.autoSubscribe) session.subscriptions.setMode('manual');
+    session.audioLevels = true;
+    const early = this.#early ?? [];
+    this.#early = undefined;
+    for (const event of early) this.send(event);
+    media.subscriber.start(capabilities);
+    this.#joined.resolve();
+  }
+
+  async #prepare(session: RoomSession, capabilities: RtpCapabilities): Promise<SessionMedia> {
     const subscriber = new Subscriber({
       room: session,
       offer: (value) => this.#send({ case: 'offer', value }),
@@ -190,19 +200,19 @@ export class LiveKitSession implements PeerConnection {
         if (this.#socket) this.#failed(reason);
       },
     });
+    const [transport] = await Promise.all([createPublisherTransport(session), subscriber.prepare()]);
+    const publisher = new Publisher({
+      ...{ room: session, transport, capabilities, pauseDelay: this.#options.limits.pauseDelay },
+      send: (message) => this.#send(message),
+      rejected: (sid, error, backup) => {
+        this.#options.log.info({ track: sid, backup, reason: error.message }, 'track of client rejected');
+        if (!backup) this.#send(unpublishedMessage(sid));
+      },
+    });
     const data = this.#createData(session);
-    await subscriber.prepare();
     // Before the client can open a channel, whose first message would be lost.
     await data.open();
-    if (this.#ended) return;
-    this.#media = { publisher, subscriber, data };
-    for (const message of this.#view.join(welcome, capabilities)) this.#send(message);
-    if (!this.#options.autoSubscribe) session.subscriptions.setMode('manual');
-    session.audioLevels = true;
-    const early = this.#early ?? [];
-    this.#early = undefined;
-    for (const event of early) this.send(event);
-    subscriber.start(capabilities);
+    return { publisher, subscriber, data };
   }
 
   #createData(room: RoomSession): DataChannels {
@@ -277,8 +287,9 @@ export class LiveKitSession implements PeerConnection {
       this.#end('left');
       return;
     }
+    await this.#joined.promise;
     const media = this.#media;
-    if (!media) return;
+    if (!media || this.#ended) return;
     const context: HandlerContext = { ...media, peer: this.peer, view: this.#view, send: (message) => this.#send(message) };
     try {
       await handleRequest(context, request);
@@ -320,6 +331,7 @@ export class LiveKitSession implements PeerConnection {
     this.#window?.stop();
     this.#renewal.stop();
     this.#queue.end();
+    this.#joined.resolve();
     this.#media?.subscriber.close();
     this.#media?.publisher.dynacast.close();
     this.#options.ended();
