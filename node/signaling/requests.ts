@@ -48,7 +48,6 @@ const handlers: Handlers = {
   },
   setFeatures: ({ session }, { features }) => {
     session.paths.supported = features.includes('paths');
-    session.subscriptions.following.supported = features.includes('paths');
     session.publications.client.migrates = features.includes('migrate');
     session.publications.client.stopsLayers = features.includes('layersWanted');
     session.subscriptions.announcesTogether = features.includes('tracksSubscribed');

@@ -105,6 +105,7 @@ export class RoomSession {
           received: room.received,
           allowed: () => permissions().subscribe,
           dataAllowed: () => permissions().subscribe && permissions().data && !connection.dataInNode,
+          follows: () => this.paths.supported,
         }),
       sendsData: () => [...this.publications.dataTracks].length > 0,
       holdsPath: () => this.publications.count > this.publications.succession.size,

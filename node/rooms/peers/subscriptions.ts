@@ -18,6 +18,8 @@ export type SubscriptionsOptions = {
   allowed: () => boolean;
   /** Data channels require both the permission to send and to receive. */
   dataAllowed: () => boolean;
+  /** True if the client can receive a track twice. */
+  follows: () => boolean;
 };
 
 /** How long a track waits for others, in milliseconds, so that the peer negotiates once for all of them. */
@@ -57,6 +59,7 @@ export class Subscriptions {
   constructor(options: SubscriptionsOptions) {
     this.#options = options;
     this.following = new Following({
+      supported: options.follows,
       receive: (track) => this.#receive(track, true),
       release: (trackId) => options.media.unsubscribe(trackId, 'former'),
     });
@@ -78,7 +81,6 @@ export class Subscriptions {
   over(media: PeerMedia): { next: Subscriptions; promote: () => void } {
     const next = new Subscriptions({ ...this.#options, media });
     next.announcesTogether = this.announcesTogether;
-    next.following.supported = this.following.supported;
     next.#second = true;
     next.#mode = this.#mode;
     next.#rtpCapabilities = this.#rtpCapabilities;

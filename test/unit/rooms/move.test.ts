@@ -113,7 +113,7 @@ async function startPublisherMove({ follows }: { follows: boolean }) {
   const { alice, bob } = made;
   const { session } = alice.peer;
   session.paths.supported = true;
-  bob.peer.session.subscriptions.following.supported = follows;
+  bob.peer.session.paths.supported = follows;
   const publishOver = async (transportId: string) => {
     const over = { transportId, rtpParameters: {}, paused: false };
     const audio = await session.publications.publish({ ...over, kind: 'audio', key: 'a' });

@@ -2,6 +2,8 @@
 import type { Track } from '../../track.ts';
 
 export type FollowingOptions = {
+  /** True if the client can receive a track twice. */
+  supported: () => boolean;
   /** Receives the successor of a track too. */
   receive: (track: Track) => Promise<void>;
   /** The peer needs the predecessor no longer. */
@@ -9,8 +11,6 @@ export type FollowingOptions = {
 };
 
 export class Following {
-  /** True if the client can receive a track twice. */
-  supported = false;
   readonly #options: FollowingOptions;
   readonly #awaited = new Set<string>();
 
@@ -20,7 +20,7 @@ export class Following {
 
   /** A track that the peer receives has a successor. */
   async begin(track: Track): Promise<void> {
-    if (!this.supported) return;
+    if (!this.#options.supported()) return;
     this.#awaited.add(track.id);
     await this.#options.receive(track).catch((error: unknown) => {
       this.#awaited.delete(track.id);

@@ -28,7 +28,7 @@ export type MediaPathsOptions = {
 };
 
 export class MediaPaths {
-  /** True if the client can have two paths. */
+  /** True if the client can have two paths, and receive a track twice. */
   supported = false;
   readonly #options: MediaPathsOptions;
   #media: PeerMedia;
