@@ -69,15 +69,17 @@ export function queryType(query: readonly Parameter[]): string {
   return `{\n${fields.join('')}}`;
 }
 
-const repeatable = (id: string): boolean => Object.values(contract).some((each) => each.id === id && each.repeatable);
+const definitions: Readonly<Record<string, { repeatable: boolean; sdkTimeoutMs?: number }>> = contract;
 
-/** Method, path and repeatability of each operation, and its types. */
+/** Method, path, repeatability and timeout of each operation, and its types. */
 export function operationsText(document: OpenApiDocument): string {
   // Endpoints without a token are for people, probes and the console; those with the token of a peer for encoders.
   const operations = operationsOf(document).filter(({ token }) => token === 'api');
-  const table = operations.map(
-    ({ id, method, path }) => `${id}: { method: '${method}', path: '${path}', repeatable: ${repeatable(id)} },\n`,
-  );
+  const table = operations.map(({ id, method, path }) => {
+    const { repeatable = false, sdkTimeoutMs } = definitions[id] ?? {};
+    const timeout = sdkTimeoutMs === undefined ? '' : `, timeoutMs: ${sdkTimeoutMs}`;
+    return `${id}: { method: '${method}', path: '${path}', repeatable: ${repeatable}${timeout} },\n`;
+  });
   const types = operations.map((operation) => {
     const { id, summary, parameters, body } = operation;
     const query = parameters.filter((each) => each.in === 'query');
@@ -90,7 +92,7 @@ export function operationsText(document: OpenApiDocument): string {
   });
   const text = `export const serverSocketPath = '${serverSocketPath}';
 
-export const operations = {\n${table.join('')}} as const satisfies Record<string, { method: 'GET' | 'POST' | 'PATCH' | 'DELETE'; path: string; repeatable: boolean }>;
+export const operations = {\n${table.join('')}} as const satisfies Record<string, { method: 'GET' | 'POST' | 'PATCH' | 'DELETE'; path: string; repeatable: boolean; timeoutMs?: number }>;
 
 export type OperationId = keyof typeof operations;
 

@@ -51,16 +51,16 @@ export const operations = {
   getPeer: { method: 'GET', path: '/room/{roomId}/peer/{peerId}', repeatable: true },
   updatePeer: { method: 'PATCH', path: '/room/{roomId}/peer/{peerId}', repeatable: true },
   deletePeer: { method: 'DELETE', path: '/room/{roomId}/peer/{peerId}', repeatable: true },
-  requestRpc: { method: 'POST', path: '/room/{roomId}/peer/{peerId}/rpc', repeatable: false },
+  requestRpc: { method: 'POST', path: '/room/{roomId}/peer/{peerId}/rpc', repeatable: false, timeoutMs: 70000 },
   admitPeer: { method: 'POST', path: '/room/{roomId}/peer/{peerId}/admit', repeatable: true },
   denyPeer: { method: 'POST', path: '/room/{roomId}/peer/{peerId}/deny', repeatable: false },
   admitWaiting: { method: 'POST', path: '/room/{roomId}/admit', repeatable: true },
-  movePeer: { method: 'POST', path: '/room/{roomId}/peer/{peerId}/move', repeatable: false },
+  movePeer: { method: 'POST', path: '/room/{roomId}/peer/{peerId}/move', repeatable: false, timeoutMs: 25000 },
   renewPeerToken: { method: 'POST', path: '/room/{roomId}/peer/{peerId}/token', repeatable: true },
   deleteTrack: { method: 'DELETE', path: '/room/{roomId}/track/{trackId}', repeatable: true },
   muteTrack: { method: 'POST', path: '/room/{roomId}/track/{trackId}/mute', repeatable: true },
   unmuteTrack: { method: 'POST', path: '/room/{roomId}/track/{trackId}/unmute', repeatable: true },
-  addComponent: { method: 'POST', path: '/room/{roomId}/component', repeatable: true },
+  addComponent: { method: 'POST', path: '/room/{roomId}/component', repeatable: true, timeoutMs: 60000 },
   getComponent: { method: 'GET', path: '/room/{roomId}/component/{componentId}', repeatable: true },
   deleteComponent: { method: 'DELETE', path: '/room/{roomId}/component/{componentId}', repeatable: true },
   subscribeComponent: { method: 'POST', path: '/room/{roomId}/component/{componentId}/subscribe', repeatable: true },
@@ -87,7 +87,7 @@ export const operations = {
   replayDeadLetters: { method: 'POST', path: '/webhooks/dead/replay', repeatable: false },
   getAccess: { method: 'GET', path: '/access', repeatable: true },
   getHealth: { method: 'GET', path: '/health', repeatable: true },
-} as const satisfies Record<string, { method: 'GET' | 'POST' | 'PATCH' | 'DELETE'; path: string; repeatable: boolean }>;
+} as const satisfies Record<string, { method: 'GET' | 'POST' | 'PATCH' | 'DELETE'; path: string; repeatable: boolean; timeoutMs?: number }>;
 
 export type OperationId = keyof typeof operations;
 

@@ -1,9 +1,7 @@
 // Room requests: the REST requests for one room, sent by buttons and shown as command lines.
+import { operations } from '../../../../server-sdk/src/generated/operations.ts';
 import type { Admission, ComponentOptions, ComponentType, Permissions } from '../../../../server-sdk/src/generated/schemas.ts';
 import { operationRequest } from '../../api/operation-request.ts';
-
-/** The response follows when the peer is moved. */
-const moveTimeoutMs = 25_000;
 
 export function roomRequests(roomId: string) {
   const path = { roomId };
@@ -18,7 +16,8 @@ export function roomRequests(roomId: string) {
     deny: (peerId: string) => operationRequest('denyPeer', { path: { roomId, peerId } }),
     admitWaiting: () => operationRequest('admitWaiting', { path }),
     setAdmission: (admission: Admission) => operationRequest('updateRoom', { path, body: { admission } }),
-    move: (peerId: string) => ({ ...operationRequest('movePeer', { path: { roomId, peerId } }), timeoutMs: moveTimeoutMs }),
+    // The response follows when the peer is moved.
+    move: (peerId: string) => ({ ...operationRequest('movePeer', { path: { roomId, peerId } }), timeoutMs: operations.movePeer.timeoutMs }),
     removePeer: (peerId: string) => operationRequest('deletePeer', { path: { roomId, peerId } }),
     addComponent: (type: ComponentType, options: object) =>
       operationRequest('addComponent', { path, body: { type, options } as ComponentOptions }),
