@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { RoomClientOptions } from '../../packages/client/src/index.ts';
+import type { ApiClient } from '../kit/answers/api-client.ts';
 import { type BrowserOptions, eventuallyIn, type StartedBrowser, startBrowser } from '../kit/browser/browser.ts';
 import type { Colour } from '../kit/browser/client-page.ts';
 import type { ScriptedPage } from '../kit/browser/page-state.ts';
@@ -72,6 +73,13 @@ export class PagePeer<Own extends ScriptedPage = Page> extends MediaPage<Own> {
     }, publishing);
   }
 
+  /** Ids of the received tracks, with the ids of the streams of their elements. */
+  shown(): Promise<[trackId: string, streamId: string][]> {
+    return this.page.evaluate(() =>
+      [...(kit.rooms.main?.elements ?? [])].map(([id, element]): [string, string] => [id, (element.srcObject as MediaStream).id]),
+    );
+  }
+
   state(): Promise<string> {
     return this.page.evaluate(() => kit.rooms.main?.room.state ?? '');
   }
@@ -121,6 +129,12 @@ export async function enter<Own extends ScriptedPage>(
   const page = await browser.newPage(pageUrl);
   const { token } = answer.body.data;
   return PagePeer.join(page, peerId, { ...options, token, url: `ws://127.0.0.1:${port}/socket/peer/websocket` }, joined);
+}
+
+/** Number of peers of a room at each of two media workers. */
+export async function peersByWorker(api: ApiClient, roomId: string): Promise<number[]> {
+  const { legs } = (await api.get(`/room/${roomId}`)).body.data as { legs: { worker: number; peers: number }[] };
+  return [0, 1].map((worker) => legs.find((leg) => leg.worker === worker)?.peers ?? 0);
 }
 
 export const red: Colour = [200, 30, 30];

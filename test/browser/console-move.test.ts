@@ -2,21 +2,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../kit/eventually.ts';
-import { apiToken, startNode } from '../kit/processes/start-node.ts';
+import { apiToken, splitRooms, startNode } from '../kit/processes/start-node.ts';
+import { peersByWorker } from './client-kit.ts';
 import { byId, enter, launch, openConsole, seesMovingVideo, tileOf } from './console-kit.ts';
 
-type Leg = { worker: number; peers: number };
-
 test('a participant is moved to another media worker from the room page, and others see that participant as before', async (t) => {
-  const { api, url } = await startNode(t, { SVC_WEBRTC_WORKERS: '2', SVC_WORKER_MAX_TRACKS: '1' });
+  const { api, url } = await startNode(t, splitRooms);
   await api.post('/room', { roomId: 'moves' });
   const browser = await launch(t);
   const [ada, bob] = [await openRoom('Ada'), await openRoom('Bob')];
   await seesMovingVideo(ada.page, 'Bob');
-  const occupied = async () => {
-    const { legs } = (await api.get('/room/moves')).body.data as { legs: Leg[] };
-    return [0, 1].map((worker) => legs.find((leg) => leg.worker === worker)?.peers ?? 0);
-  };
+  const occupied = () => peersByWorker(api, 'moves');
   const before = await occupied();
   const entry = ada.page.locator(`${byId('peer')}[data-name="Bob"]`);
   await entry.locator('summary').first().click();

@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { watchEvents } from '../kit/network/room-sockets.ts';
+import { splitRooms } from '../kit/processes/start-node.ts';
 import { assertPrompt } from '../kit/promised-time.ts';
 import { blue, css, enter, type PagePeer, red, startClientFixture } from './client-kit.ts';
 
 const localIds = ({ page }: PagePeer) => page.evaluate(() => kit.rooms.main?.room.localTracks.map(({ id }) => id) ?? []);
 
 test('peers of a killed media worker see and hear the room again within two seconds, without an event', async (t) => {
-  const fixture = await startClientFixture(t, { SVC_WEBRTC_WORKERS: '2', SVC_WORKER_MAX_TRACKS: '1' });
+  const fixture = await startClientFixture(t, splitRooms);
   const { node, roomId } = fixture;
   const stays = await enter(fixture, 'stays');
   await stays.publish({ colour: css(red), tone: 440 });

@@ -1,12 +1,13 @@
 // Receivers whose clients cannot move, in Chromium: a LiveKit client and a player of WHEP keep what a peer publishes that is moved.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { splitRooms } from '../kit/processes/start-node.ts';
 import { css, enter, red } from './client-kit.ts';
 import { LiveKitPeer, startLiveKitFixture } from './livekit-kit.ts';
 import { newPlayer, play, received, shows } from './whep-kit.ts';
 
 test('LiveKit clients and players of WHEP keep the media of a peer that is moved', async (t) => {
-  const fixture = await startLiveKitFixture(t, { SVC_WEBRTC_WORKERS: '2', SVC_WORKER_MAX_TRACKS: '1' });
+  const fixture = await startLiveKitFixture(t, splitRooms);
   const { node, roomId } = fixture;
   const ada = await enter(fixture, 'ada');
   await ada.publish({ colour: css(red), tone: 440 });

@@ -3,13 +3,12 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { eventuallyIn } from '../kit/browser/browser.ts';
 import type { Continuity } from '../kit/browser/client-page.ts';
-import { blue, type ClientFixture, css, enter, type PagePeer, red, startClientFixture } from './client-kit.ts';
+import { splitRooms } from '../kit/processes/start-node.ts';
+import { blue, type ClientFixture, css, enter, type PagePeer, peersByWorker, red, startClientFixture } from './client-kit.ts';
 
-type Leg = { worker: number; peers: number };
 /** `room`: in the page; `peer`: whose video and audio are watched there. */
 type Watched = { room: string; peer: { id: string } };
 
-const env = { SVC_WEBRTC_WORKERS: '2', SVC_WORKER_MAX_TRACKS: '1' };
 const colours = { ada: red, dora: blue };
 const tones = { ada: 440, dora: 880 };
 /** Promised for a move: milliseconds of silence, and frames at 30 per second, which are 200 ms. */
@@ -20,7 +19,7 @@ const maxMoves = 10;
 
 /** Ada publishes video and audio, and Bob receives them. */
 async function startPair(t: TestContext) {
-  const fixture = await startClientFixture(t, env);
+  const fixture = await startClientFixture(t, splitRooms);
   const ada = await enter(fixture, 'ada');
   await publish(ada, 'main', 'ada');
   const bob = await enter(fixture, 'bob');
@@ -51,14 +50,6 @@ async function enterToo({ node, roomId }: ClientFixture, { page }: PagePeer, pee
   );
 }
 
-async function peersByWorker({ node, roomId }: ClientFixture): Promise<number[]> {
-  const { legs } = (await node.api.get(`/room/${roomId}`)).body.data as { legs: Leg[] };
-  return [0, 1].map((worker) => legs.find((leg) => leg.worker === worker)?.peers ?? 0);
-}
-
-const shownBy = ({ page }: PagePeer) =>
-  page.evaluate(() => [...(kit.rooms.main?.elements ?? [])].map(([id, element]) => [id, (element.srcObject as MediaStream).id]));
-
 /** What is seen and heard in a page meanwhile. */
 async function watching({ page }: PagePeer, watched: readonly Watched[], work: () => Promise<unknown>): Promise<Continuity[]> {
   const given = watched.map(({ room, peer }): [string, string] => [room, peer.id]);
@@ -75,11 +66,11 @@ type MovesOptions = { fixture: ClientFixture; moved: PagePeer; bob: PagePeer; ad
 /** Moves a peer there and back until Bob has seen and heard Ada twice without a gap. `still`: in the page of Bob too, without a move. */
 async function moveWithoutGap(t: TestContext, { fixture, moved, bob, ada, still }: MovesOptions): Promise<void> {
   const { node, roomId } = fixture;
-  const before = await shownBy(bob);
+  const before = await bob.shown();
   let smooth = 0;
   for (let move = 1; smooth < 2; move += 1) {
     assert.ok(move <= maxMoves, 'no two moves were without a gap');
-    const peers = await peersByWorker(fixture);
+    const peers = await peersByWorker(node.api, roomId);
     const [watched, usual] = await watching(bob, [{ room: 'main', peer: ada }, still], async () => {
       const answer = await node.api.post(`/room/${roomId}/peer/${moved.id}/move`, {});
       assert.equal(answer.status, 204, JSON.stringify(answer.body));
@@ -87,10 +78,10 @@ async function moveWithoutGap(t: TestContext, { fixture, moved, bob, ada, still 
     });
     assert.ok(watched && usual);
     t.diagnostic(JSON.stringify({ watched, usual }));
-    assert.deepEqual(await shownBy(bob), before, 'elements and streams are the same');
+    assert.deepEqual(await bob.shown(), before, 'elements and streams are the same');
     assert.deepEqual(await bob.notes('trackUnsubscribed'), []);
     assert.deepEqual(
-      (await peersByWorker(fixture)).map((count, worker) => Math.abs(count - (peers[worker] ?? 0))),
+      (await peersByWorker(node.api, roomId)).map((count, worker) => Math.abs(count - (peers[worker] ?? 0))),
       [1, 1],
     );
     assert.equal(watched.video.dark, 0);

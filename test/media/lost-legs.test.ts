@@ -15,7 +15,7 @@ import { engineFor, openPeer, openRoom, opusParameters, pidsOf, textOf, videoPar
 const kill = (engine: MediaWorkerPool, worker: number) => process.kill(pidsOf(engine)[worker] ?? 0, 'SIGKILL');
 const workersOf = (room: RoomMedia) => room.legs().map(({ worker }) => worker);
 /** Indexes of the workers that run. */
-const runningOf = (engine: MediaWorkerPool) => [...engine.workers().keys()].filter((index) => engine.workers()[index]?.state === 'running');
+const runningOf = (engine: MediaWorkerPool) => engine.workers().flatMap(({ state }, index) => (state === 'running' ? [index] : []));
 const running = (engine: MediaWorkerPool) => runningOf(engine).length === engine.workers().length;
 
 /** Records what a component is notified of. */

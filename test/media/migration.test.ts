@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test';
 import { eventually } from '../kit/eventually.ts';
 import { type EnteredSocket, PeerSocket } from '../kit/network/peer-socket.ts';
 import { watchEvents } from '../kit/network/room-sockets.ts';
-import { type StartedNode, startNode } from '../kit/processes/start-node.ts';
+import { type StartedNode, splitRooms, startNode } from '../kit/processes/start-node.ts';
 import { opusParameters } from './kit.ts';
 
 type Joined = { id: string; token: string; socket: EnteredSocket; send: string };
@@ -36,7 +36,7 @@ const subscriptionsOf = ({ socket }: Joined, trackId: string) =>
   socket.events().filter(({ event, data }) => data.trackId === trackId && /ubscribed$/.test(event));
 
 test('peers of a killed media worker continue in their sessions with the same tracks; older clients are closed with 1001', async (t) => {
-  const node = await startNode(t, { SVC_WEBRTC_WORKERS: '2', SVC_WORKER_MAX_TRACKS: '1' });
+  const node = await startNode(t, splitRooms);
   const { api } = node;
   const events = await watchEvents(t, node);
   await api.post('/room', { roomId: 'r' });

@@ -37,6 +37,9 @@ export type StartedNode = NodeAccess & {
   close: () => Promise<void>;
 };
 
+/** A node has two workers, and splits each room that has two tracks. */
+export const splitRooms = { SVC_WEBRTC_WORKERS: '2', SVC_WORKER_MAX_TRACKS: '1' } satisfies Environment;
+
 /** With `TEST_WORKER_MAX_TRACKS=1` in the environment, nodes have two workers and split each room that has two tracks. */
 const maxTracks = process.env.TEST_WORKER_MAX_TRACKS;
 
@@ -47,7 +50,7 @@ export const testEnvironment: Environment = {
   SVC_SERVER_API_TOKEN: apiToken,
   SVC_SECRET_KEY_BASE: `secret-key-${randomBytes(24).toString('hex')}`,
   SVC_WEBRTC_WORKERS: '1',
-  ...(maxTracks !== undefined && { SVC_WEBRTC_WORKERS: '2', SVC_WORKER_MAX_TRACKS: maxTracks }),
+  ...(maxTracks !== undefined && { ...splitRooms, SVC_WORKER_MAX_TRACKS: maxTracks }),
 };
 
 /**
