@@ -17,7 +17,7 @@ const createdPeerSchema = z.object({ peer: peerViewSchema, token, peer_websocket
 const peerTokenSchema = z.object({ token }).meta({ id: 'PeerToken' });
 
 /** Longer than the time that a client has for it. */
-const moveTimeoutMs = 20_000;
+const moveTimeoutMs = 30_000;
 const moveSchema = z.strictObject({
   worker: z.int().min(0).max(1023).optional().meta({
     description:

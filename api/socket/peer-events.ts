@@ -109,8 +109,31 @@ export const peerEventSchema = z.discriminatedUnion('event', [
     sctpStreamParameters: mediaObjects.sctpStreamParameters,
     label: z.string(),
     protocol: z.string(),
+    channel: z.number().int().optional().meta({
+      description:
+        'Number of the channel among those of this data track, for clients with the feature `paths`: the server sends messages after `dataReady`. Channels after the first one follow it, with `dataSwitched`.',
+    }),
   }),
   event('dataTrackUnsubscribed', { dataTrackId: z.string() }),
+  event('dataSwitched', {
+    dataTrackId: z.string(),
+    channel: z.number().int().meta({ description: 'The channel of all later messages.' }),
+    messages: z
+      .number()
+      .int()
+      .nullable()
+      .meta({ description: 'Number of messages that the server has sent on the channel before this one; null: unknown, it was lost.' }),
+  }),
+  event('holdData', {
+    dataTrackId: z.string().meta({ description: 'A data channel of this peer. It queues messages from now on, and requests `dataHeld`.' }),
+  }),
+  event('continueData', {
+    dataTrackId: z.string(),
+    replaced: z
+      .literal(true)
+      .optional()
+      .meta({ description: 'From now on messages are sent over the new path, on the channel that this peer published with `replaces`.' }),
+  }),
   event('layersChanged', {
     ...track,
     layers: z.object({ spatialLayer: z.number().int(), temporalLayer: z.number().int().optional() }).nullable(),

@@ -16,6 +16,7 @@ const id = z.string().min(1).max(128);
 const transportId = id;
 const path = id.optional();
 const trackId = id;
+const channel = z.int().min(0);
 const direction = z.enum(['send', 'recv']);
 const layer = z.number().int().min(0).max(7);
 
@@ -74,7 +75,7 @@ export const requestSchemas = {
   resumeTrack: z.strictObject({ trackId }),
   trackReady: z.strictObject({ trackId }).meta({
     description:
-      'The receiver of a track is ready and its media starts. Three of trackReady, setPreferredLayers and setPriority for each announced track do not count toward the message rate limit.',
+      'The receiver of a track is ready and its media starts. Three of trackReady, setPreferredLayers, setPriority, dataReady and dataFlowing for each announced track do not count toward the message rate limit.',
   }),
   tracksReady: z.strictObject({ trackIds: z.array(trackId).min(1).max(4096), path }).meta({
     description: 'trackReady for each of them; tracks that have ended meanwhile are ignored. Nodes before 0.8 do not support it.',
@@ -108,8 +109,23 @@ export const requestSchemas = {
     sctpStreamParameters: mediaObjects.sctpStreamParameters,
     label: z.string().max(128),
     protocol: z.string().max(128).default(''),
+    replaces: id.optional().meta({
+      description:
+        'Over a new path: id of the data channel that this peer publishes over its present path already. It keeps the id. Nodes before 0.8 do not support it.',
+    }),
   }),
   unpublishData: z.strictObject({ dataTrackId: id }),
+  dataReady: z.strictObject({ dataTrackId: id, channel }).meta({
+    description:
+      'The channel that `dataTrackSubscribed` announced is created. Without it the server sends nothing. Nodes before 0.8 do not support it.',
+  }),
+  dataFlowing: z.strictObject({ dataTrackId: id, channel }).meta({
+    description: 'All messages of the channels before this one have arrived: the server closes them. Nodes before 0.8 do not support it.',
+  }),
+  dataHeld: z.strictObject({ dataTrackId: id, messages: z.int().min(0) }).meta({
+    description:
+      'Response to `holdData`: this peer sends nothing on the channel until `continueData`. messages: number of those that it has sent on it. Nodes before 0.8 do not support it.',
+  }),
   sendData: z.strictObject({ label: z.string().min(1).max(128), payload: jsonSchema, to: z.array(id).max(1000).optional() }).meta({
     description:
       'A payload of at most 16 KiB of JSON, unless configured otherwise (SVC_DATA_MESSAGE_MAX_BYTES); larger ones get too_large. A peer may send 16 messages of maximum size per second, and its room deliver 512; beyond that: too_many_requests. Slow receivers lose messages and receive the number in dataDropped.',
@@ -195,6 +211,9 @@ export const responseSchemas = {
   setRoomMetadata: empty,
   publishData: z.object({ dataTrackId: z.string() }),
   unpublishData: empty,
+  dataReady: empty,
+  dataFlowing: empty,
+  dataHeld: empty,
   sendData: empty,
   setAudioLevels: empty,
   setFeatures: empty,

@@ -199,9 +199,19 @@ export interface MessageChannels {
 
 /** Data channels of one peer. All methods but unpublish and unsubscribe fail after close() of its PeerMedia. */
 export interface PeerDataMedia {
-  publish(options: PublishDataOptions): Promise<void>;
+  /** `reliable`: every message arrives. */
+  publish(options: PublishDataOptions): Promise<{ reliable: boolean }>;
   unpublish(dataTrackId: string): void;
-  subscribe(dataTrackId: string): Promise<DataSubscription>;
+  /**
+   * Resolves when this number of messages has arrived from the publisher, and those that were forwarded to other media workers have arrived
+   * there; or if no more of them arrive. Never fails.
+   */
+  arrived(dataTrackId: string, messages: number): Promise<void>;
+  /** `paused`: sends nothing until setPaused(). */
+  subscribe(dataTrackId: string, options?: { paused: boolean }): Promise<DataSubscription>;
+  setPaused(dataTrackId: string, paused: boolean): Promise<void>;
+  /** Number of messages sent to the receiver; undefined if that has ended. */
+  sent(dataTrackId: string): Promise<number | undefined>;
   unsubscribe(dataTrackId: string): void;
   /** True if the receive transport of the peer has SCTP. */
   readonly canReceive: boolean;

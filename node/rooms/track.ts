@@ -131,4 +131,17 @@ export function sourceOf({ kind, metadata }: Pick<Track, 'kind' | 'metadata'>): 
 }
 
 /** A data channel that a peer publishes over SCTP. */
-export type DataTrack = { id: string; peerId: string; label: string; protocol: string };
+export type DataTrack = {
+  readonly id: string;
+  readonly peerId: string;
+  readonly label: string;
+  readonly protocol: string;
+  /** True if every message arrives. */
+  readonly reliable: boolean;
+  /** In the media of the room: of what its publisher sends now. */
+  readonly mediaId: string;
+  /** While its publisher moves: the same of what it will send then. */
+  readonly successorId: string | undefined;
+  /** Runs work while its publisher sends nothing. */
+  readonly hold: { run(work: () => Promise<void>): Promise<void> };
+};

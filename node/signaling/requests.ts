@@ -39,8 +39,11 @@ const handlers: Handlers = {
   setAttributes: (peer, { attributes }) => done(peer.profile.setAttributes(attributes)),
   setTrackMetadata: ({ session }, { trackId, metadata }) => done(session.publications.setMetadata(trackId, metadata)),
   setRoomMetadata: ({ session }, { metadata }) => done(session.setRoomMetadata(metadata)),
-  publishData: ({ session }, data) => session.publications.publishData(data),
-  unpublishData: ({ session }, { dataTrackId }) => done(session.publications.removeData(dataTrackId)),
+  publishData: ({ session }, data) => session.publications.data.publish(data),
+  unpublishData: ({ session }, { dataTrackId }) => done(session.publications.data.remove(dataTrackId)),
+  dataReady: ({ session }, { dataTrackId, channel }) => done(session.paths.data.ready(dataTrackId, channel)),
+  dataFlowing: ({ session }, { dataTrackId, channel }) => done(session.paths.data.flowing(dataTrackId, channel)),
+  dataHeld: ({ session }, { dataTrackId, messages }) => done(session.publications.data.held(dataTrackId, messages)),
   sendData: ({ session }, data) => done(session.sendData(data)),
   setAudioLevels: ({ session }, { enabled }) => {
     session.audioLevels = enabled;
@@ -81,9 +84,11 @@ export function isHeld(method: string): boolean {
   return method !== 'leave' && method !== 'setPeerMetadata' && method !== 'setAttributes';
 }
 
+const offerMethods: ReadonlySet<string> = new Set<Method>(['trackReady', 'setPreferredLayers', 'setPriority', 'dataReady', 'dataFlowing']);
+
 /** True for requests that a client sends for each offered track. */
 export function answersOffer(method: string): boolean {
-  return method === 'trackReady' || method === 'setPreferredLayers' || method === 'setPriority';
+  return offerMethods.has(method);
 }
 
 /** Executes a request. @throws ServiceError for an unknown method, invalid data and errors of the domain. */

@@ -331,5 +331,5 @@ export class PeerSession implements PeerConnection {
 /** Number of tracks that the event announces. */
 function offersIn({ event, data }: PeerEvent): number {
   if (event === 'tracksSubscribed') return data.tracks.length;
-  return event === 'trackSubscribed' ? 1 : 0;
+  return event === 'trackSubscribed' || event === 'dataTrackSubscribed' ? 1 : 0;
 }

@@ -108,6 +108,25 @@ for (const [name, open] of engines) {
       await assert.rejects(bob.peer.data.subscribe('d'), code('track_not_found', 'not_found'));
     });
 
+    test('data that is received can be paused, and its messages are counted', async (t) => {
+      const { alice, bob } = await pair(t, open);
+      const request = { transportId: alice.send, label: 'chat', protocol: '' };
+      const lossy = { streamId: 1, ordered: false, maxRetransmits: 1 };
+      const published = [
+        await alice.peer.data.publish({ ...request, dataTrackId: 'd', sctpStreamParameters: { streamId: 0 } }),
+        await alice.peer.data.publish({ ...request, dataTrackId: 'e', sctpStreamParameters: lossy }),
+      ];
+      assert.deepEqual(published, [{ reliable: true }, { reliable: false }]);
+      await bob.peer.data.subscribe('d', { paused: true });
+      await bob.peer.data.setPaused('d', false);
+      assert.equal(await bob.peer.data.sent('d'), 0);
+      await alice.peer.data.arrived('d', 0);
+      await alice.peer.data.arrived('nothing', 1);
+      bob.peer.data.unsubscribe('d');
+      await assert.rejects(bob.peer.data.setPaused('d', true), code('track_not_found', 'not_found'));
+      await assert.rejects(bob.peer.data.sent('d'), code('track_not_found', 'not_found'));
+    });
+
     test('message channels exist with both transports, and drop messages until the client has opened SCTP', async (t) => {
       const { bob } = await pair(t, open);
       const channels = [{ label: 'messages', reliable: true }];

@@ -14,8 +14,10 @@ import type { LegTracks } from '../legs/room-tracks.ts';
 import { closeAfterTimeout, mediaClosedError, toClientError, toWorkerError } from '../media-error.ts';
 import { checkSctpStreamParameters, invalidParameter } from '../parameters.ts';
 import type { PeerTransports } from '../peer-transports.ts';
+import { rawStats } from '../raw-stats.ts';
 import { SingleFlight } from '../single-flight.ts';
 import { stripUndefined } from '../strip-undefined.ts';
+import { arrival } from './arrival.ts';
 import { NodeMessageChannels } from './message-channels.ts';
 
 export type PeerDataOptions = {
@@ -42,7 +44,7 @@ export class PeerData implements PeerDataMedia {
     return this.#options.transports.get('recv')?.sctpParameters !== undefined;
   }
 
-  async publish({ transportId, dataTrackId, sctpStreamParameters, label, protocol }: PublishDataOptions): Promise<void> {
+  async publish({ transportId, dataTrackId, sctpStreamParameters, label, protocol }: PublishDataOptions): Promise<{ reliable: boolean }> {
     this.#assertOpen();
     const { leg, transports, dataTracks } = this.#options;
     const transport = withSctp(transports.byId(transportId, 'send'));
@@ -60,22 +62,48 @@ export class PeerData implements PeerDataMedia {
       dataProducer.observer.once('close', () => this.#published.ended(dataTrackId, dataProducer));
       return dataProducer;
     });
+    return { reliable: checked.maxRetransmits === undefined && checked.maxPacketLifeTime === undefined };
+  }
+
+  async arrived(dataTrackId: string, messages: number): Promise<void> {
+    const { leg, dataTracks } = this.#options;
+    const producer = await this.#published.get(dataTrackId)?.catch(() => undefined);
+    if (!producer) return;
+    await arrival(async () => {
+      const [stats] = (await rawStats(leg.worker, producer)) ?? [];
+      return stats ? messages - stats.messagesReceived : 0;
+    });
+    await Promise.all([...dataTracks.pipedOf(dataTrackId)].map(({ underWay }) => underWay && arrival(underWay)));
   }
 
   unpublish(dataTrackId: string): void {
     this.#published.close(dataTrackId);
   }
 
-  async subscribe(dataTrackId: string): Promise<DataSubscription> {
+  async subscribe(dataTrackId: string, { paused } = { paused: false }): Promise<DataSubscription> {
     this.#assertOpen();
     const { transports, dataTracks } = this.#options;
     if (!dataTracks.has(dataTrackId)) throw noDataTrack(dataTrackId);
     const receiving = transports.get('recv');
     if (!receiving) throw new ServiceError('not_found', 'The peer has no receive transport');
     const transport = withSctp(receiving);
-    const consumer = await this.#received.getOrMake(dataTrackId, () => this.#consume(transport, dataTrackId));
+    const consumer = await this.#received.getOrMake(dataTrackId, () => this.#consume(transport, dataTrackId, paused));
     const { sctpStreamParameters, label, protocol } = consumer;
     return { transportId: transport.id, sctpStreamParameters: stripUndefined(sctpStreamParameters ?? {}), label, protocol };
+  }
+
+  async setPaused(dataTrackId: string, paused: boolean): Promise<void> {
+    const consumer = await this.#receivedOne(dataTrackId);
+    const call = paused ? consumer.pause() : consumer.resume();
+    await this.#options.leg.worker.call('pause data', call).catch((error: unknown) => {
+      throw toWorkerError(error, () => noDataTrack(dataTrackId));
+    });
+  }
+
+  async sent(dataTrackId: string): Promise<number | undefined> {
+    const consumer = await this.#receivedOne(dataTrackId);
+    const [stats] = (await rawStats(this.#options.leg.worker, consumer)) ?? [];
+    return stats?.messagesSent;
   }
 
   unsubscribe(dataTrackId: string): void {
@@ -102,10 +130,10 @@ export class PeerData implements PeerDataMedia {
     this.#received.closeAll();
   }
 
-  async #consume(transport: WebRtcTransport, dataTrackId: string): Promise<DataConsumer> {
+  async #consume(transport: WebRtcTransport, dataTrackId: string, paused: boolean): Promise<DataConsumer> {
     const { leg, dataTracks } = this.#options;
     const { release } = await dataTracks.hold(dataTrackId);
-    const call = transport.consumeData({ dataProducerId: dataTrackId });
+    const call = transport.consumeData({ dataProducerId: dataTrackId, paused });
     const consumer = await leg.worker.call('subscribe data', call, closeAfterTimeout).catch((error: unknown) => {
       release();
       throw toWorkerError(error, () => noDataTrack(dataTrackId));
@@ -114,6 +142,13 @@ export class PeerData implements PeerDataMedia {
       release();
       this.#received.ended(dataTrackId, consumer);
     });
+    return consumer;
+  }
+
+  async #receivedOne(dataTrackId: string): Promise<DataConsumer> {
+    this.#assertOpen();
+    const consumer = await this.#received.get(dataTrackId);
+    if (!consumer) throw noDataTrack(dataTrackId);
     return consumer;
   }
 

@@ -2,6 +2,7 @@
 import type { DataProducer, PipeTransport, Producer } from 'mediasoup/types';
 import { loopbackListenInfo } from '../loopback.ts';
 import { closeAfterTimeout, mediaClosedError, toWorkerError, trackNotFoundError } from '../media-error.ts';
+import { rawStats } from '../raw-stats.ts';
 import type { WorkerProcess } from '../worker/worker-process.ts';
 import type { Leg } from './leg.ts';
 
@@ -11,7 +12,12 @@ const keyFrameRequestDelay = 500;
 type Source = Producer | DataProducer;
 /** The track at the sending and at the receiving end of a pipe. Either ends with the other. */
 type End = { readonly closed: boolean; close(): void; observer: { once(event: 'close', listener: () => void): unknown } };
-export type PipedTrack = { close(): void; onClosed(listener: () => void): void };
+export type PipedTrack = {
+  close(): void;
+  onClosed(listener: () => void): void;
+  /** Messages of a data track on their way. */
+  underWay?(): Promise<number>;
+};
 
 export class Pipe {
   readonly #from: WorkerProcess;
@@ -88,10 +94,20 @@ export class Pipe {
   }
 
   async #sendData({ id }: DataProducer): Promise<PipedTrack> {
-    const outgoing = await this.#from.call('pipe', this.#sending.consumeData({ dataProducerId: id }), closeAfterTimeout);
+    // Both ends count the same messages, so it sends when the other one exists.
+    const consumed = this.#sending.consumeData({ dataProducerId: id, paused: true });
+    const outgoing = await this.#from.call('pipe', consumed, closeAfterTimeout);
     const { sctpStreamParameters, label, protocol } = outgoing;
     const produced = this.#receiving.produceData({ id, ...(sctpStreamParameters && { sctpStreamParameters }), label, protocol });
-    return tie(outgoing, await this.#to.call('pipe', produced, closeAfterTimeout).catch(closing(outgoing)));
+    const incoming = await this.#to.call('pipe', produced, closeAfterTimeout).catch(closing(outgoing));
+    const tied = tie(outgoing, incoming);
+    await this.#from.call('pipe', outgoing.resume()).catch(closing(outgoing));
+    const underWay = async () => {
+      const [sent] = (await rawStats(this.#from, outgoing)) ?? [];
+      const [arrived] = (await rawStats(this.#to, incoming)) ?? [];
+      return sent && arrived ? sent.messagesSent - arrived.messagesReceived : 0;
+    };
+    return { ...tied, underWay };
   }
 }
 

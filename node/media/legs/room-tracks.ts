@@ -9,8 +9,8 @@ import { Pipe, type PipedTrack } from './pipe.ts';
 const lingerMs = 2_000;
 
 type Source = Producer | DataProducer;
-/** `backup`: id of the same track in another codec. */
-type Home<Made extends Source> = { made: Made; leg: Leg; demand: Demand; backup?: string | undefined };
+/** `piped`: to other legs; `backup`: id of the same track in another codec. */
+type Home<Made extends Source> = { made: Made; leg: Leg; demand: Demand; piped: Set<PipedTrack>; backup?: string | undefined };
 /** `needed`: called when its demand changes, except for what has a successor. `backupOf`: the track that it is in another codec. */
 type AddOptions = { needed?: (layer: number | undefined) => void; backupOf?: string | undefined };
 /** One receiver of a track, which it can receive until `release`. `made`: the track at the leg of its publisher. */
@@ -51,7 +51,7 @@ export class RoomTracks<Made extends Source> {
     const demand = new Demand((layer) => {
       if (isCurrent()) needed?.(layer);
     });
-    const home: Home<Made> = { made, leg, demand };
+    const home: Home<Made> = { made, leg, demand, piped: new Set() };
     this.#homes.set(trackId, home);
     const other = backupOf === undefined ? undefined : this.#homes.get(backupOf);
     if (other) other.backup = trackId;
@@ -99,6 +99,11 @@ export class LegTracks<Made extends Source> {
     });
   }
 
+  /** A track as it is sent to other legs. */
+  pipedOf(trackId: string): Iterable<PipedTrack> {
+    return this.#room.get(trackId)?.piped ?? [];
+  }
+
   /** Number of tracks that other legs send to this one. */
   get piped(): number {
     return this.#held.size;
@@ -133,10 +138,10 @@ export class LegTracks<Made extends Source> {
     for (const held of [...this.#held.values()]) held.close();
   }
 
-  #holdPiped({ made, leg }: Home<Made>): Promise<() => void> {
+  #holdPiped({ made, leg, piped }: Home<Made>): Promise<() => void> {
     let held = this.#held.get(made.id);
     if (!held) {
-      held = new HeldTrack(leg, this.#pipe(leg, made), () => this.#ended(made.id, leg));
+      held = new HeldTrack({ from: leg, made: this.#pipe(leg, made), all: piped, ended: () => this.#ended(made.id, leg) });
       this.#held.set(made.id, held);
     }
     return held.hold();
@@ -174,25 +179,30 @@ export class LegTracks<Made extends Source> {
   }
 }
 
+/** `all`: the track as it is sent to each other leg. */
+type HeldTrackOptions = { from: Leg; made: Promise<PipedTrack>; all: Set<PipedTrack>; ended: () => void };
+
 /** A track of another leg, piped until its last receiver left some time ago. */
 class HeldTrack {
   readonly from: Leg;
-  readonly #made: Promise<PipedTrack>;
-  readonly #onEnded: () => void;
+  readonly #options: HeldTrackOptions;
   #piped: PipedTrack | undefined;
   #holders = 0;
   #linger: Timer | undefined;
   #ended = false;
 
-  constructor(from: Leg, made: Promise<PipedTrack>, onEnded: () => void) {
-    this.from = from;
-    this.#made = made;
-    this.#onEnded = onEnded;
-    made.then(
+  constructor(options: HeldTrackOptions) {
+    this.from = options.from;
+    this.#options = options;
+    options.made.then(
       (piped) => {
         this.#piped = piped;
-        if (this.#ended) piped.close();
-        else piped.onClosed(() => this.close());
+        if (this.#ended) {
+          piped.close();
+          return;
+        }
+        options.all.add(piped);
+        piped.onClosed(() => this.close());
       },
       () => this.close(),
     );
@@ -202,7 +212,7 @@ class HeldTrack {
     this.#holders += 1;
     this.#linger?.stop();
     try {
-      await this.#made;
+      await this.#options.made;
     } catch (error) {
       this.#holders -= 1;
       throw error;
@@ -221,7 +231,10 @@ class HeldTrack {
     if (this.#ended) return;
     this.#ended = true;
     this.#linger?.stop();
-    this.#piped?.close();
-    this.#onEnded();
+    if (this.#piped) {
+      this.#options.all.delete(this.#piped);
+      this.#piped.close();
+    }
+    this.#options.ended();
   }
 }

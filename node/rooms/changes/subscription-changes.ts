@@ -8,10 +8,10 @@ type Subscriptions = {
   restored(track: Track): void;
   succeeded(track: Track): void;
   drop(trackId: string): void;
-  dropData(dataTrackId: string): void;
 };
 type Session = {
   subscriptions: Subscriptions;
+  paths: { data: { drop(dataTrackId: string): void } };
   connection: { trackRestored?: (() => void) | undefined };
   receiversChanged(publisherId: string): void;
 };
@@ -57,7 +57,7 @@ export function updateSubscriptions(change: RoomChange, peers: ReceivingPeers, c
       for (const subscriptions of othersThan(change.dataTrack.peerId, peers)) subscriptions.update();
       break;
     case 'dataTrackRemoved':
-      for (const subscriptions of othersThan(change.dataTrack.peerId, peers)) subscriptions.dropData(change.dataTrack.id);
+      for (const { paths } of sessionsWithout(change.dataTrack.peerId, peers)) paths.data.drop(change.dataTrack.id);
       break;
     default:
   }

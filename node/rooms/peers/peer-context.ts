@@ -8,6 +8,7 @@ import type { RoomMedia } from '../interfaces.ts';
 import type { Programme } from '../programme.ts';
 import type { RpcOutcome } from '../rpcs.ts';
 import type { DataTrack, Track } from '../track.ts';
+import type { DataReceiver } from './data/data-publications.ts';
 
 /** The state of the room when a peer connects. */
 export type Present = { roomMetadata: Metadata | null; peers: RemotePeer[]; components: RemoteComponent[]; activeSpeaker: string | null };
@@ -33,6 +34,8 @@ export type PeerContext = {
   respondRpc: (by: string, rpcId: string, outcome: RpcOutcome) => void;
   /** Tracks and data tracks of the components and the other peers. */
   publishedFor: (peerId: string) => { tracks: Iterable<Track>; dataTracks: Iterable<DataTrack> };
+  /** The other connected peers as receivers of data tracks. */
+  dataReceivers: (peerId: string) => Iterable<DataReceiver>;
   /** True if a peer may receive a track of another one. */
   mayReceive: (peerId: string, publisherId: string, trackId: string) => boolean;
   /** True if a peer may receive every track of the others. */

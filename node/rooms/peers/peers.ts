@@ -19,7 +19,7 @@ export type PeersOptions = {
   /** Longest validity of an access token in milliseconds. */
   accessTokenMaxTtl: () => number;
   publishedByComponents: () => Iterable<Track>;
-  context: Omit<PeerContext, 'forget' | 'publishedFor' | 'mayReceive' | 'mayReceiveAll' | 'received' | 'awaited'>;
+  context: Omit<PeerContext, 'forget' | 'publishedFor' | 'mayReceive' | 'mayReceiveAll' | 'received' | 'awaited' | 'dataReceivers'>;
 };
 /** Maximum number of identities of a room whose tokens are revoked. */
 const maxRevoked = 10_000;
@@ -143,6 +143,7 @@ export class Peers {
     const peer = new Peer(init, {
       ...context,
       publishedFor: (peerId) => this.#publishedFor(peerId),
+      dataReceivers: (peerId) => [...this.selectedBy({ except: peerId })].map(({ session }) => session.paths.data),
       mayReceive: (...given) => this.#mayReceive(...given),
       mayReceiveAll: (peerId) => this.#mayReceiveAll(peerId),
       received: (track) => this.#received(track),
@@ -240,7 +241,7 @@ export class Peers {
       [...publications.tracks].filter((track) => this.#permits(peerId, publications, track)),
     );
     const tracks = [...permitted, ...this.#options.publishedByComponents()];
-    return { tracks, dataTracks: others.flatMap((publications) => [...publications.dataTracks]) };
+    return { tracks, dataTracks: others.flatMap((publications) => [...publications.data.tracks]) };
   }
 }
 

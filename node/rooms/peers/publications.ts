@@ -8,7 +8,8 @@ import { Timer } from '../../common/timer.ts';
 import type { ChangedBy, RoomChange } from '../changes/room-change.ts';
 import { newId } from '../ids.ts';
 import type { PeerMedia, WireObject } from '../interfaces.ts';
-import { type DataTrack, sourceOf, Track } from '../track.ts';
+import { sourceOf, Track } from '../track.ts';
+import { DataPublications, type DataReceiver } from './data/data-publications.ts';
 import { LayerRequests, layerPauseDelayMs } from './layer-requests.ts';
 import type { Moderation } from './moderation.ts';
 import { Paced } from './paced.ts';
@@ -17,10 +18,8 @@ import { Succession } from './paths/succession.ts';
 import type { PublishBackupRequest, PublishRequest } from './publish-request.ts';
 import { mayReceive, type Receivers } from './receivers.ts';
 
-export type PublishDataRequest = { transportId: string; sctpStreamParameters: WireObject; label: string; protocol: string };
-
 /** `media`: of the path that the peer uses; `others`: of one that it changes to, or has changed from. */
-export type PublishingPaths = Pick<MediaPaths, 'media' | 'others' | 'mediaOf'>;
+export type PublishingPaths = Pick<MediaPaths, 'supported' | 'media' | 'others' | 'mediaOf'>;
 
 export type PublicationsOptions = {
   peerId: string;
@@ -34,6 +33,7 @@ export type PublicationsOptions = {
   /** Announces a change to the room. */
   announce: (change: RoomChange) => void;
   permissions: () => Permissions;
+  dataReceivers: () => Iterable<DataReceiver>;
   /** True if the room accepts no video. */
   audioOnly: boolean;
   maxTracks: () => number;
@@ -50,11 +50,11 @@ export class Publications {
   readonly client = { migrates: false, stopsLayers: false };
   readonly #options: PublicationsOptions;
   readonly #tracks = new Map<string, Track>();
-  readonly #dataTracks = new Map<string, DataTrack>();
   readonly #shownMetadata = new Map<string, Paced<Metadata | null>>();
   readonly #layers: LayerRequests;
   /** What the peer publishes over a second path too. */
   readonly succession: Succession;
+  readonly data: DataPublications;
   #receivers: Receivers = 'all';
   /** Requests in flight count too, so that concurrent requests cannot exceed the limit. */
   #pending = 0;
@@ -83,6 +83,11 @@ export class Publications {
         if (this.client.stopsLayers) options.send({ event: 'layersWanted', data: { trackId: id, spatialLayer: layers - 1 } });
       },
     });
+    this.data = new DataPublications({
+      ...{ peerId: options.peerId, paths: options.paths, send: options.send, announce: options.announce, receivers: options.dataReceivers },
+      mayPublish: () => this.#mayPublishData(),
+      reserved: (work) => this.#reserved(work),
+    });
   }
 
   get tracks(): Iterable<Track> {
@@ -91,11 +96,18 @@ export class Publications {
 
   /** Number of its tracks and data tracks, those included that are being published. */
   get count(): number {
-    return this.#tracks.size + this.#dataTracks.size + this.#pending;
+    return this.#tracks.size + this.data.count + this.#pending;
   }
 
-  get dataTracks(): Iterable<DataTrack> {
-    return this.#dataTracks.values();
+  /** True while something is published over the first one of two paths only. */
+  get holdsPath(): boolean {
+    return this.count > this.succession.size + this.data.succeeded;
+  }
+
+  /** The second path ended. */
+  cancelPath(): void {
+    this.succession.cancel();
+    this.data.cancel();
   }
 
   /**
@@ -165,7 +177,7 @@ export class Publications {
   mediaLost(): void {
     // Tracks that are published again begin with all layers.
     this.#layers.close();
-    for (const id of [...this.#dataTracks.keys()]) this.removeData(id);
+    this.data.clear();
     for (const track of [...this.#tracks.values()]) {
       if (track.key === null) this.removeTrack(track.id, 'publisher');
       else {
@@ -291,42 +303,16 @@ export class Publications {
     return true;
   }
 
-  async publishData(request: PublishDataRequest): Promise<{ dataTrackId: string }> {
-    const { peerId } = this.#options;
-    const media = this.#media;
-    this.#mayPublishData();
-    const dataTrackId = newId();
-    await this.#reserved(() => media.data.publish({ ...request, dataTrackId }));
-    try {
-      this.#mayPublishData();
-    } catch (error) {
-      media.data.unpublish(dataTrackId);
-      throw error;
-    }
-    const dataTrack: DataTrack = { id: dataTrackId, peerId, label: request.label, protocol: request.protocol };
-    this.#dataTracks.set(dataTrackId, dataTrack);
-    this.#options.announce({ kind: 'dataTrackAdded', dataTrack });
-    return { dataTrackId };
-  }
-
-  removeData(dataTrackId: string): void {
-    const dataTrack = this.#dataTracks.get(dataTrackId);
-    if (!dataTrack) throw new ServiceError('track_not_found', `Data track ${dataTrackId} does not exist`);
-    this.#dataTracks.delete(dataTrackId);
-    this.#options.announce({ kind: 'dataTrackRemoved', dataTrack });
-    for (const media of this.#medias) media.data.unpublish(dataTrackId);
-  }
-
   /** Ends publications that are no longer permitted. */
   enforce(permissions: Permissions): void {
     for (const track of [...this.#tracks.values()]) if (!isPermitted(track, permissions)) this.removeTrack(track.id);
-    if (!permissions.data) for (const id of [...this.#dataTracks.keys()]) this.removeData(id);
+    if (!permissions.data) this.data.clear();
   }
 
   /** A new send transport replaces the old one: ends its publications. Interrupted ones are expected over the new one. */
   clear(): void {
     for (const { id, interrupted } of [...this.#tracks.values()]) if (!interrupted) this.removeTrack(id, 'publisher');
-    for (const id of [...this.#dataTracks.keys()]) this.removeData(id);
+    this.data.clear();
   }
 
   close(): void {

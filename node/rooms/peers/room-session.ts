@@ -10,6 +10,7 @@ import type { Log } from '../../common/log.ts';
 import type { Direction, PeerConnection, PeerMedia, PeerMediaListener, ProgrammeTracks, WireObject } from '../interfaces.ts';
 import type { RpcOutcome } from '../rpcs.ts';
 import type { Track } from '../track.ts';
+import { DataSubscriptions } from './data/data-subscriptions.ts';
 import type { DataBudget } from './data-budget.ts';
 import type { Moderation } from './moderation.ts';
 import { MediaPaths } from './paths/media-paths.ts';
@@ -57,7 +58,7 @@ export class RoomSession {
     this.connection = connection;
     this.#options = options;
     this.#room = room;
-    this.paths = this.#openPaths();
+    this.paths = this.#openPaths(this.#receiveData());
     this.publications = new Publications({
       peerId,
       enableSimulcast,
@@ -67,6 +68,7 @@ export class RoomSession {
       send: (event) => connection.send(event),
       announce: room.announce,
       permissions,
+      dataReceivers: () => room.dataReceivers(peerId),
       audioOnly: room.audioOnly,
       maxTracks: room.maxTracks,
     });
@@ -80,7 +82,20 @@ export class RoomSession {
     return this.paths.subscriptions;
   }
 
-  #openPaths(): MediaPaths {
+  #receiveData(): DataSubscriptions {
+    const { connection } = this;
+    const { peerId, log, permissions } = this.#options;
+    return new DataSubscriptions({
+      log,
+      media: () => this.media,
+      send: (event) => connection.send(event),
+      follows: () => this.paths.supported,
+      published: () => this.#room.publishedFor(peerId).dataTracks,
+      allowed: () => permissions().subscribe && permissions().data && !connection.dataInNode,
+    });
+  }
+
+  #openPaths(dataSubscriptions: DataSubscriptions): MediaPaths {
     const { connection } = this;
     const room = this.#room;
     const { peerId, log, permissions, failed, firstFrame } = this.#options;
@@ -101,15 +116,19 @@ export class RoomSession {
           log,
           media,
           send: (event) => connection.send(event),
-          published: () => room.publishedFor(peerId),
+          published: () => room.publishedFor(peerId).tracks,
+          data: dataSubscriptions,
           received: room.received,
           allowed: () => permissions().subscribe,
-          dataAllowed: () => permissions().subscribe && permissions().data && !connection.dataInNode,
           follows: () => this.paths.supported,
         }),
-      sendsData: () => [...this.publications.dataTracks].length > 0,
-      holdsPath: () => this.publications.count > this.publications.succession.size,
+      holdsPath: () => this.publications.holdsPath,
       awaited: () => [...this.publications.tracks].some(({ id, silent }) => !silent && room.awaited(id)),
+      dataSubscriptions,
+      data: {
+        change: () => Promise.all([dataSubscriptions.changePath(), this.publications.data.changePath()]),
+        awaited: () => dataSubscriptions.awaits() || this.publications.data.awaited,
+      },
       failed,
       lost: () => this.#mediaLost(),
       migrate: (path) => this.send({ event: 'migrate', data: { reason: 'moved', path } }),
@@ -118,7 +137,7 @@ export class RoomSession {
         if (!this.#ended) this.send({ event: 'pathUsed', data: { path } });
       },
       pathClosed: (path) => {
-        this.publications.succession.cancel();
+        this.publications.cancelPath();
         if (!this.#ended) this.send({ event: 'pathClosed', data: { path } });
       },
     });
@@ -250,6 +269,7 @@ export class RoomSession {
     this.#ended = true;
     this.paths.cancel('It disconnected');
     this.subscriptions.close();
+    this.paths.data.forget();
     this.publications.close();
     this.media.close();
   }

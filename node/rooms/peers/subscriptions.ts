@@ -4,20 +4,21 @@ import type { PeerEvent, SubscribedTrack } from '../../../api/socket/peer-events
 import type { Log } from '../../common/log.ts';
 import { Timer } from '../../common/timer.ts';
 import type { Layers, PeerMedia, WireObject } from '../interfaces.ts';
-import type { Backup, DataTrack, Track } from '../track.ts';
+import type { Backup, Track } from '../track.ts';
+import type { DataSubscriptions } from './data/data-subscriptions.ts';
 import { Following } from './paths/following.ts';
 
 export type SubscriptionsOptions = {
   log: Log;
   media: PeerMedia;
   send: (event: PeerEvent) => void;
-  /** Current tracks and data tracks of the other peers and the components of the room. */
-  published: () => { tracks: Iterable<Track>; dataTracks: Iterable<DataTrack> };
+  /** Current tracks of the other peers and the components of the room. */
+  published: () => Iterable<Track>;
   /** The peer receives a track. */
   received: (track: Track) => void;
   allowed: () => boolean;
-  /** Data channels require both the permission to send and to receive. */
-  dataAllowed: () => boolean;
+  /** Of all paths. */
+  data: Pick<DataSubscriptions, 'enforce' | 'update' | 'forget'>;
   /** True if the client can receive a track twice. */
   follows: () => boolean;
 };
@@ -34,7 +35,6 @@ export class Subscriptions {
   readonly #tracks = new Map<string, Promise<void>>();
   /** Generation of each received track. */
   readonly #generations = new Map<string, number>();
-  readonly #dataTracks = new Map<string, Promise<void>>();
   /** Tracks that the peer unsubscribed from; auto mode skips them. */
   readonly #declined = new Set<string>();
   /** Tracks whose media was lost: they are subscribed again, also in manual mode. */
@@ -104,6 +104,7 @@ export class Subscriptions {
   transportEnded({ again }: { again: boolean }): void {
     if (again) for (const trackId of this.#tracks.keys()) this.#interrupted.add(trackId);
     this.#forgetAll();
+    if (!this.#second) this.#options.data.forget();
   }
 
   /** A track has other media than before: the peer subscribes again, unless it receives that already. */
@@ -132,8 +133,8 @@ export class Subscriptions {
   update(): void {
     if (this.#closed) return;
     this.#next?.update();
-    const { allowed, dataAllowed, media } = this.#options;
-    if (!dataAllowed()) for (const id of [...this.#dataTracks.keys()]) this.dropData(id);
+    const { allowed, data, published } = this.#options;
+    data.enforce();
     if (!allowed()) {
       for (const trackId of [...this.#tracks.keys()]) this.drop(trackId);
       return;
@@ -141,16 +142,14 @@ export class Subscriptions {
     if (this.#ready && this.#awaitingBackup.size > 0) this.#retry();
     const auto = this.#mode === 'auto';
     if (!this.#ready || (!auto && this.#interrupted.size === 0)) return;
-    const { tracks, dataTracks } = this.#options.published();
-    for (const track of tracks)
+    for (const track of published())
       if (auto ? !this.#declined.has(track.id) : this.#interrupted.has(track.id)) this.#inBackground(this.#subscribe(track));
-    if (auto && dataAllowed() && media.data.canReceive && !this.#second)
-      for (const dataTrack of dataTracks) this.#inBackground(this.#subscribeData(dataTrack));
+    if (auto && !this.#second) data.update();
   }
 
   /** Ends subscriptions that publishers no longer permit, and begins those that they permit now. */
   enforce(): void {
-    const permitted = new Set([...this.#options.published().tracks].map(({ id }) => id));
+    const permitted = new Set([...this.#options.published()].map(({ id }) => id));
     for (const trackId of [...this.#tracks.keys()]) if (!permitted.has(trackId)) this.drop(trackId);
     this.update();
   }
@@ -159,7 +158,7 @@ export class Subscriptions {
   async subscribe(trackId: string): Promise<void> {
     if (!this.#options.allowed()) throw new ServiceError('forbidden', 'This peer is not permitted to subscribe');
     if (!this.#ready) throw new ServiceError('conflict', 'Subscribing requires join and a transport of direction recv first');
-    const track = [...this.#options.published().tracks].find((each) => each.id === trackId);
+    const track = [...this.#options.published()].find((each) => each.id === trackId);
     if (!track) throw new ServiceError('track_not_found', `Track ${trackId} does not exist`);
     this.#declined.delete(trackId);
     this.#next?.subscribe(trackId).catch((error: unknown) => this.#failed(error));
@@ -183,12 +182,6 @@ export class Subscriptions {
     if (!this.#forget(trackId)) return;
     this.#options.media.unsubscribe(trackId);
     if (!this.#second) this.#options.send({ event: 'trackUnsubscribed', data: { trackId } });
-  }
-
-  dropData(dataTrackId: string): void {
-    if (!this.#dataTracks.delete(dataTrackId)) return;
-    this.#options.media.data.unsubscribe(dataTrackId);
-    this.#options.send({ event: 'dataTrackUnsubscribed', data: { dataTrackId } });
   }
 
   async ready(trackId: string): Promise<void> {
@@ -254,7 +247,7 @@ export class Subscriptions {
 
   /** Subscribes to tracks that are published in another codec now. */
   #retry(): void {
-    for (const track of this.#options.published().tracks) {
+    for (const track of this.#options.published()) {
       if (!track.backup?.published || !this.#awaitingBackup.has(track.id)) continue;
       this.#forget(track.id);
       this.#inBackground(this.#subscribe(track));
@@ -307,15 +300,6 @@ export class Subscriptions {
     for (const trackId of this.#tracks.keys()) this.following.forget(trackId);
     this.#generations.clear();
     this.#tracks.clear();
-    this.#dataTracks.clear();
-  }
-
-  #subscribeData(dataTrack: DataTrack): Promise<void> {
-    return inFlight(this.#dataTracks, dataTrack.id, async () => {
-      const subscription = await this.#options.media.data.subscribe(dataTrack.id);
-      if (!this.#dataTracks.has(dataTrack.id)) return;
-      this.#options.send({ event: 'dataTrackSubscribed', data: { peerId: dataTrack.peerId, dataTrackId: dataTrack.id, ...subscription } });
-    });
   }
 
   /** A track that ends while it is being subscribed is no failure; anything else is logged. */

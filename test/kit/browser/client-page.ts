@@ -177,6 +177,7 @@ class TestRoom {
     this.room.on('localTrackMuted', ({ muted }) => note('localTrackMuted', muted));
     this.room.on('dataChannel', ({ channel }) => {
       note('dataChannel', { label: channel.label, peerId: channel.peerId });
+      channel.on('closed', () => note('dataChannelClosed', channel.label));
       channel.on('message', ({ data }) => note('message', typeof data === 'string' ? data : { bytes: (data as ArrayBuffer).byteLength }));
     });
     this.room.on('trackReplaced', ({ trackId }) => note('trackReplaced', trackId));

@@ -258,6 +258,7 @@ class FakePeerMedia implements PeerMedia {
 }
 
 class FakePeerData implements PeerDataMedia {
+  readonly subscribed = new Map<string, { paused: boolean; sent: number }>();
   readonly #room: FakeRoomMedia;
   readonly #transports: FakeTransports;
   readonly #published = new Set<string>();
@@ -283,6 +284,7 @@ class FakePeerData implements PeerDataMedia {
     if (!this.#transports.withSctp.has(transportId)) throw new ServiceError('conflict', `Transport ${transportId} has no SCTP`);
     this.#published.add(dataTrackId);
     this.#room.dataProducers.set(dataTrackId, options);
+    return { reliable: options.sctpStreamParameters.maxRetransmits === undefined };
   }
 
   unpublish(dataTrackId: string) {
@@ -290,16 +292,36 @@ class FakePeerData implements PeerDataMedia {
     this.#room.dataProducers.delete(dataTrackId);
   }
 
-  async subscribe(dataTrackId: string): Promise<DataSubscription> {
+  async subscribe(dataTrackId: string, { paused } = { paused: false }): Promise<DataSubscription> {
     const producer = this.#room.dataProducers.get(dataTrackId);
     const transportId = this.#transports.id('recv');
     if (!producer || !transportId) throw new ServiceError('track_not_found', `Data track ${dataTrackId} does not exist`);
+    this.subscribed.set(dataTrackId, { paused, sent: 0 });
     return { transportId, sctpStreamParameters: { streamId: 1 }, label: producer.label, protocol: producer.protocol };
   }
 
-  unsubscribe() {}
+  async arrived() {}
+
+  async setPaused(dataTrackId: string, paused: boolean) {
+    this.#received(dataTrackId).paused = paused;
+  }
+
+  async sent(dataTrackId: string) {
+    return this.#received(dataTrackId).sent;
+  }
+
+  unsubscribe(dataTrackId: string) {
+    this.subscribed.delete(dataTrackId);
+  }
+
+  #received(dataTrackId: string): { paused: boolean; sent: number } {
+    const received = this.subscribed.get(dataTrackId);
+    if (!received) throw new ServiceError('track_not_found', `Data track ${dataTrackId} does not exist`);
+    return received;
+  }
 
   close() {
+    this.subscribed.clear();
     for (const dataTrackId of [...this.#published]) this.unpublish(dataTrackId);
   }
 }

@@ -21,7 +21,8 @@ const trackOf = (origin: TrackOrigin) =>
   });
 const track = trackOf({ peerId: 'p' });
 const ofComponent = trackOf({ componentId: 'c' });
-const dataTrack = { id: 'd', peerId: 'p', label: 'l', protocol: '' };
+const hold = { run: (work: () => Promise<void>) => work() };
+const dataTrack = { id: 'd', peerId: 'p', label: 'l', protocol: '', reliable: true, mediaId: 'd', successorId: undefined, hold };
 const event = { type: 'SipCallRinging' as const, call: { id: 'call', direction: 'outgoing' as const, phoneNumber: '+49' } };
 const permissions = { publish: [], subscribe: true, data: true };
 
@@ -120,12 +121,21 @@ test('publications change the subscriptions of all but their publisher; other ch
       restored: ({ id }: Track) => calls.push(`restored ${id}`),
       succeeded: ({ id }: Track) => calls.push(`succeeded ${id}`),
       drop: (trackId: string) => calls.push(`drop ${trackId}`),
-      dropData: (dataTrackId: string) => calls.push(`dropData ${dataTrackId}`),
     };
+    const data = { drop: (dataTrackId: string) => void calls.push(`dropData ${dataTrackId}`) };
     const selectedBy = ({ except }: Target) => {
       calls.push(`except ${except}`);
       const connection = { trackRestored: () => void calls.push('connection') };
-      return [{ session: { subscriptions, connection, receiversChanged: (peerId: string) => calls.push(`receivers of ${peerId}`) } }];
+      return [
+        {
+          session: {
+            subscriptions,
+            paths: { data },
+            connection,
+            receiversChanged: (peerId: string) => calls.push(`receivers of ${peerId}`),
+          },
+        },
+      ];
     };
     updateSubscriptions(change, { selectedBy }, { updateReceived: () => calls.push('components') });
     return calls;

@@ -208,13 +208,10 @@ describe('a publishing peer that is moved', () => {
   });
 });
 
-test('a peer whose client has one path only, or that sends data, or is being moved, is not moved', async () => {
-  const { alice, bob } = await makePair();
+test('a peer whose client has one path only, or that is being moved, is not moved', async () => {
+  const { bob } = await makePair();
   await assert.rejects(bob.peer.session.paths.move(undefined), { code: 'conflict', message: 'The client of peer bob cannot move' });
-  for (const { peer } of [alice, bob]) peer.session.paths.supported = true;
-  const { publications } = alice.peer.session;
-  await publications.publishData({ transportId: alice.send, sctpStreamParameters: {}, label: 'chat', protocol: '' });
-  await assert.rejects(alice.peer.session.paths.move(undefined), { message: 'Peer alice has open data channels, so it cannot be moved' });
+  bob.peer.session.paths.supported = true;
   bob.peer.session.paths.move(undefined).catch(() => {});
   await assert.rejects(bob.peer.session.paths.move(undefined), { message: 'Peer bob is being moved already' });
   bob.peer.disconnect();

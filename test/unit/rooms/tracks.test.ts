@@ -189,7 +189,7 @@ describe('permissions', () => {
     await publish(alice, 'audio');
     assert.throws(() => alice.peer.session.sendData({ label: 'chat', payload: 'hi' }), { code: 'forbidden' });
     await assert.rejects(
-      alice.peer.session.publications.publishData({ transportId: alice.send, sctpStreamParameters: {}, label: 'x', protocol: '' }),
+      alice.peer.session.publications.data.publish({ transportId: alice.send, sctpStreamParameters: {}, label: 'x', protocol: '' }),
       { code: 'forbidden' },
     );
   });
@@ -290,7 +290,7 @@ describe('data', () => {
 
   test('data tracks reach the others and end with their publisher', async () => {
     const { alice, bob } = await makePair();
-    const { dataTrackId } = await alice.peer.session.publications.publishData({
+    const { dataTrackId } = await alice.peer.session.publications.data.publish({
       transportId: alice.send,
       sctpStreamParameters: {},
       label: 'pointer',
@@ -306,11 +306,11 @@ describe('data', () => {
     const { alice, bob, rooms } = await makePair();
     assert.equal('sctpParameters' in (await alice.peer.session.createTransport('send', { sctp: false })), false);
     await assert.rejects(
-      alice.peer.session.publications.publishData({ transportId: 'alice-send-3', sctpStreamParameters: {}, label: 'x', protocol: '' }),
+      alice.peer.session.publications.data.publish({ transportId: 'alice-send-3', sctpStreamParameters: {}, label: 'x', protocol: '' }),
       { code: 'conflict' },
     );
     const { id } = await alice.peer.session.createTransport('send', { sctp: true });
-    const { dataTrackId } = await alice.peer.session.publications.publishData({
+    const { dataTrackId } = await alice.peer.session.publications.data.publish({
       transportId: String(id),
       sctpStreamParameters: {},
       label: 'x',

@@ -68,6 +68,9 @@ test('random frames affect only their own socket', async (t) => {
     'ping',
     'getStats',
     'publishData',
+    'dataHeld',
+    'dataReady',
+    'dataFlowing',
     'nothing',
   ];
   const socket = await server.enter('bad');

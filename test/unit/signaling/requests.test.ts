@@ -53,6 +53,9 @@ test('every method has its effect and a response that matches its schema', async
   assert.deepEqual((await publisher.waitFor('roomMetadataUpdated')).metadata, { topic: 'plans' });
   const send = await ask('createTransport', { direction: 'send', sctp: true });
   const channel = await ask('publishData', { transportId: send.id, sctpStreamParameters: { streamId: 0 }, label: 'chat' });
+  const { dataTrackId } = channel;
+  await ask('dataHeld', { dataTrackId, messages: 1 });
+  for (const method of ['dataReady', 'dataFlowing'] as const) await ask(method, { dataTrackId, channel: 0 });
   await ask('unpublishData', channel);
   await ask('sendData', { label: 'chat', payload: { text: 'hi' } });
   assert.deepEqual(await publisher.waitFor('data'), { from: 'a', label: 'chat', payload: { text: 'hi' } });

@@ -1,6 +1,7 @@
 // Media paths of a connected peer: one, or two while it moves to another media worker.
 import { ServiceError } from '../../../../api/errors.ts';
 import type { Direction, PeerMedia, PeerMediaListener, RoomMedia, WireObject } from '../../interfaces.ts';
+import type { DataSubscriptions } from '../data/data-subscriptions.ts';
 import type { Subscriptions } from '../subscriptions.ts';
 import { Move } from './move.ts';
 
@@ -10,12 +11,18 @@ export type MediaPathsOptions = {
   /** Of the media of both paths, without what concerns one of them. */
   listener: Omit<PeerMediaListener, 'failed' | 'lost'>;
   subscriptions: (media: PeerMedia) => Subscriptions;
-  /** True while the peer has a data channel of its own. */
-  sendsData: () => boolean;
   /** True while the peer publishes something over its first path only. */
   holdsPath: () => boolean;
   /** True while receivers of its tracks have not changed to the second path. */
   awaited: () => boolean;
+  /** Data tracks that the peer receives. */
+  dataSubscriptions: DataSubscriptions;
+  data: {
+    /** The second path is the one in use. Resolves when all data tracks are sent over it. Never fails. */
+    change: () => Promise<unknown>;
+    /** True while what was sent over the first path may not have arrived. */
+    awaited: () => boolean;
+  };
   /** The only path failed permanently. */
   failed: (reason: string) => void;
   /** The only path was lost. */
@@ -30,6 +37,8 @@ export type MediaPathsOptions = {
 export class MediaPaths {
   /** True if the client can have two paths, and receive a track twice. */
   supported = false;
+  /** Data tracks that the peer receives, over both paths. */
+  readonly data: DataSubscriptions;
   readonly #options: MediaPathsOptions;
   #media: PeerMedia;
   #subscriptions: Subscriptions;
@@ -42,6 +51,7 @@ export class MediaPaths {
 
   constructor(options: MediaPathsOptions) {
     this.#options = options;
+    this.data = options.dataSubscriptions;
     this.#media = this.#open((listener) => options.room.openPeer(options.peerId, listener));
     this.#subscriptions = options.subscriptions(this.#media);
   }
@@ -64,10 +74,9 @@ export class MediaPaths {
    * @throws ServiceError `conflict` if the client or the room does not support it, or the client does not complete it
    */
   async move(worker: number | undefined): Promise<void> {
-    const { peerId, room, sendsData, migrate } = this.#options;
+    const { peerId, room, migrate } = this.#options;
     if (!this.supported) throw new ServiceError('conflict', `The client of peer ${peerId} cannot move`);
     if (this.#move || this.#changed) throw new ServiceError('conflict', `Peer ${peerId} is being moved already`);
-    if (sendsData()) throw new ServiceError('conflict', `Peer ${peerId} has open data channels, so it cannot be moved`);
     const media = this.#open((listener) => room.openPath(peerId, listener, { from: this.#media, worker }));
     const { next, promote } = this.#subscriptions.over(media);
     const move = new Move({ media, subscriptions: next, promote }, () => this.#cancel('Its client did not use the new path in time'));
@@ -79,7 +88,7 @@ export class MediaPaths {
   /** The client uses the second path only. @throws ServiceError `not_found`, `conflict` if it publishes something over the first one only */
   use(path: string): void {
     const move = this.#find(path);
-    const { holdsPath, awaited } = this.#options;
+    const { holdsPath, awaited, data } = this.#options;
     if (holdsPath()) {
       this.#cancel('Its client did not publish everything over the new path');
       throw new ServiceError('conflict', 'Something is published over the former path only');
@@ -94,7 +103,7 @@ export class MediaPaths {
     // The response must be sent before events of the path.
     setImmediate(() => {
       move.promote();
-      void move.followed(awaited).then(() => this.#finish(move));
+      void move.followed(awaited, data).then(() => this.#finish(move));
     });
   }
 
@@ -119,7 +128,10 @@ export class MediaPaths {
       const subscriptions = move?.subscriptions ?? this.#subscriptions;
       subscriptions.transportEnded({ again: false });
       // The response must be sent before events of the new transport.
-      setImmediate(() => subscriptions.update());
+      setImmediate(() => {
+        subscriptions.update();
+        if (move) this.data.prepare(move.media);
+      });
     }
     return transport;
   }
@@ -145,6 +157,7 @@ export class MediaPaths {
     if (!move) return;
     this.#move = undefined;
     move.cancel(reason);
+    this.data.prepare(undefined);
     this.#options.pathClosed(move.path);
   }
 

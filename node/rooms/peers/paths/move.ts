@@ -1,6 +1,6 @@
 // Move: a second media path of a peer, at another media worker, which its client changes to without a gap.
 import { ServiceError } from '../../../../api/errors.ts';
-import { Timer, waitWhile } from '../../../common/timer.ts';
+import { settleWithin, Timer, waitWhile } from '../../../common/timer.ts';
 import { newId } from '../../ids.ts';
 import type { Direction, PeerMedia, WireObject } from '../../interfaces.ts';
 import type { Subscriptions } from '../subscriptions.ts';
@@ -8,6 +8,8 @@ import type { Subscriptions } from '../subscriptions.ts';
 /** Time for the client to change to the second path, and then for receivers of its tracks, in milliseconds. */
 const moveTimeoutMs = 15_000;
 const followTimeoutMs = 3_000;
+/** The same for data channels, whose messages must all arrive. */
+const dataTimeoutMs = 10_000;
 
 export type MoveOptions = {
   media: PeerMedia;
@@ -54,9 +56,14 @@ export class Move {
   }
 
   /** The client uses the second path. Resolves when receivers do too, or after a while. */
-  async followed(awaited: () => boolean): Promise<void> {
+  async followed(awaited: () => boolean, data: { change: () => Promise<unknown>; awaited: () => boolean }): Promise<void> {
     this.#timeout.stop();
-    await waitWhile(followTimeoutMs, () => !this.#ended && awaited());
+    const deadline = performance.now() + dataTimeoutMs;
+    await Promise.all([
+      waitWhile(followTimeoutMs, () => !this.#ended && awaited()),
+      settleWithin(dataTimeoutMs, [Promise.race([data.change(), this.#end.promise])]),
+    ]);
+    await waitWhile(deadline - performance.now(), () => !this.#ended && data.awaited());
   }
 
   complete(): void {

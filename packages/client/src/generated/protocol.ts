@@ -61,7 +61,7 @@ export type Requests = {
   resumeTrack: {
     trackId: string;
   };
-  /** The receiver of a track is ready and its media starts. Three of trackReady, setPreferredLayers and setPriority for each announced track do not count toward the message rate limit. */
+  /** The receiver of a track is ready and its media starts. Three of trackReady, setPreferredLayers, setPriority, dataReady and dataFlowing for each announced track do not count toward the message rate limit. */
   trackReady: {
     trackId: string;
   };
@@ -120,9 +120,26 @@ export type Requests = {
     sctpStreamParameters: SctpStreamParameters;
     label: string;
     protocol?: string;
+    /** Over a new path: id of the data channel that this peer publishes over its present path already. It keeps the id. Nodes before 0.8 do not support it. */
+    replaces?: string;
   };
   unpublishData: {
     dataTrackId: string;
+  };
+  /** The channel that `dataTrackSubscribed` announced is created. Without it the server sends nothing. Nodes before 0.8 do not support it. */
+  dataReady: {
+    dataTrackId: string;
+    channel: number;
+  };
+  /** All messages of the channels before this one have arrived: the server closes them. Nodes before 0.8 do not support it. */
+  dataFlowing: {
+    dataTrackId: string;
+    channel: number;
+  };
+  /** Response to `holdData`: this peer sends nothing on the channel until `continueData`. messages: number of those that it has sent on it. Nodes before 0.8 do not support it. */
+  dataHeld: {
+    dataTrackId: string;
+    messages: number;
   };
   /** A payload of at most 16 KiB of JSON, unless configured otherwise (SVC_DATA_MESSAGE_MAX_BYTES); larger ones get too_large. A peer may send 16 messages of maximum size per second, and its room deliver 512; beyond that: too_many_requests. Slow receivers lose messages and receive the number in dataDropped. */
   sendData: {
@@ -228,6 +245,9 @@ export type Responses = {
     dataTrackId: string;
   };
   unpublishData: Record<string, never>;
+  dataReady: Record<string, never>;
+  dataFlowing: Record<string, never>;
+  dataHeld: Record<string, never>;
   sendData: Record<string, never>;
   setAudioLevels: Record<string, never>;
   setFeatures: Record<string, never>;
@@ -383,12 +403,39 @@ export type ServerEvent =
         sctpStreamParameters: SctpStreamParameters;
         label: string;
         protocol: string;
+        /** Number of the channel among those of this data track, for clients with the feature `paths`: the server sends messages after `dataReady`. Channels after the first one follow it, with `dataSwitched`. */
+        channel?: number;
       };
     }
   | {
       event: 'dataTrackUnsubscribed';
       data: {
         dataTrackId: string;
+      };
+    }
+  | {
+      event: 'dataSwitched';
+      data: {
+        dataTrackId: string;
+        /** The channel of all later messages. */
+        channel: number;
+        /** Number of messages that the server has sent on the channel before this one; null: unknown, it was lost. */
+        messages: number | null;
+      };
+    }
+  | {
+      event: 'holdData';
+      data: {
+        /** A data channel of this peer. It queues messages from now on, and requests `dataHeld`. */
+        dataTrackId: string;
+      };
+    }
+  | {
+      event: 'continueData';
+      data: {
+        dataTrackId: string;
+        /** From now on messages are sent over the new path, on the channel that this peer published with `replaces`. */
+        replaced?: true;
       };
     }
   | {

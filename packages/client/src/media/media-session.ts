@@ -63,7 +63,7 @@ export class MediaSession {
   readonly #received = new Map<string, Received<types.Consumer>>();
   /** What `#received` replaces, until that flows. */
   readonly #former = new Map<string, Received<types.Consumer>[]>();
-  readonly #receivedData = new Map<string, Received<types.DataConsumer>>();
+  readonly #receivedData = new Set<Received<types.DataConsumer> & { dataTrackId: string }>();
   #replaced = 0;
   #path: string | undefined;
   #device: types.Device | undefined;
@@ -239,12 +239,14 @@ export class MediaSession {
   }
 
   async receiveData(event: EventData['dataTrackSubscribed']): Promise<void> {
-    const entry: Received<types.DataConsumer> = { consumer: undefined, ended: false };
-    this.#receivedData.set(event.dataTrackId, entry);
+    const { dataTrackId, channel = 0 } = event;
+    const entry: Received<types.DataConsumer> & { dataTrackId: string } = { dataTrackId, consumer: undefined, ended: false };
+    this.#receivedData.add(entry);
     const transport = await this.#receiver(event.transportId);
     if (!transport) return;
     const consumer = await transport.consumeData({
-      id: event.dataTrackId,
+      // Those of one transport need ids that differ.
+      id: `${dataTrackId}.${channel}`,
       dataProducerId: event.dataTrackId,
       sctpStreamParameters: event.sctpStreamParameters as types.SctpStreamParameters,
       label: event.label,
@@ -255,15 +257,17 @@ export class MediaSession {
       return;
     }
     entry.consumer = consumer;
+    consumer.observer.on('close', () => this.#receivedData.delete(entry));
     this.#options.dataSubscribed(event, consumer);
   }
 
-  unreceiveData(dataTrackId: string): void {
-    const entry = this.#receivedData.get(dataTrackId);
-    if (!entry) return;
-    this.#receivedData.delete(dataTrackId);
-    entry.ended = true;
-    entry.consumer?.close();
+  unreceiveData(dataTrackId?: string): void {
+    for (const entry of this.#receivedData) {
+      if (dataTrackId !== undefined && entry.dataTrackId !== dataTrackId) continue;
+      this.#receivedData.delete(entry);
+      entry.ended = true;
+      entry.consumer?.close();
+    }
   }
 
   consumer(trackId: string): types.Consumer | undefined {
@@ -295,7 +299,7 @@ export class MediaSession {
     this.#recv.reject(new SessionLostError());
     for (const keeper of this.#keepers) keeper.stop();
     for (const trackId of [...this.#received.keys()]) this.unreceive(trackId);
-    for (const id of [...this.#receivedData.keys()]) this.unreceiveData(id);
+    this.unreceiveData();
     for (const transport of this.#transports.values()) transport.close();
   }
 
@@ -374,9 +378,9 @@ export class MediaSession {
         })
         .catch(errback);
     });
-    transport.on('producedata', ({ sctpStreamParameters, label = '', protocol = '' }, callback, errback) => {
+    transport.on('producedata', ({ sctpStreamParameters, label = '', protocol = '', appData }, callback, errback) => {
       const parameters = sctpStreamParameters as SctpStreamParameters;
-      request('publishData', { transportId: transport.id, sctpStreamParameters: parameters, label, protocol })
+      request('publishData', { transportId: transport.id, sctpStreamParameters: parameters, label, protocol, ...appData })
         .then(({ dataTrackId }) => callback({ id: dataTrackId }))
         .catch(errback);
     });

@@ -1,7 +1,7 @@
 // Room media: the media of successive sessions, and the state that outlives them.
 import type { types } from 'mediasoup-client';
 import type { Connection } from '../connection.ts';
-import { DataChannel, type DataChannelOptions, RemoteDataChannel } from '../data-channel.ts';
+import { DataChannel, type DataChannelOptions, type RemoteDataChannel } from '../data-channel.ts';
 import { SessionLostError } from '../errors.ts';
 import type { JoinResponse, Json, ServerEvent, SubscribedTrack } from '../generated/protocol.ts';
 import type { RoomClientOptions, Timing } from '../options.ts';
@@ -11,6 +11,7 @@ import { LocalTracks } from './local-tracks.ts';
 import { MediaMove } from './media-move.ts';
 import type { MediaPath } from './media-path.ts';
 import { MediaSession } from './media-session.ts';
+import { ReceivedData } from './received-data.ts';
 import { ShownTracks, type ShownTracksOptions } from './shown-tracks.ts';
 import { type PrefetchedTransports, type Request, requestTransports } from './transport-requests.ts';
 
@@ -36,6 +37,7 @@ export class RoomMedia {
   readonly #deviceCache: DeviceCache;
   readonly #shown: ShownTracks;
   readonly #channels = new Set<DataChannel>();
+  readonly #receivedData: ReceivedData;
   readonly localTracks: LocalTracks;
   /** True if media is supported. */
   readonly supported: boolean;
@@ -55,6 +57,7 @@ export class RoomMedia {
     this.#deviceCache = new DeviceCache(options.settings.handlerFactory);
     this.supported = this.#deviceCache.supported;
     this.#shown = new ShownTracks(options.shown);
+    this.#receivedData = new ReceivedData({ request: options.request, subscribed: options.dataChannel });
     const { request, localTrackEnded: ended, localTrackMuted: muted } = options;
     this.localTracks = new LocalTracks({ request, ended, muted });
   }
@@ -117,7 +120,16 @@ export class RoomMedia {
         this.#run(this.#sessionOf(data.transportId)?.receiveData(data), 'could not receive data channel');
         return true;
       case 'dataTrackUnsubscribed':
-        this.#session?.unreceiveData(data.dataTrackId);
+        for (const session of this.#sessions) session.unreceiveData(data.dataTrackId);
+        return true;
+      case 'dataSwitched':
+        this.#receivedData.switched(data);
+        return true;
+      case 'holdData':
+        this.#channel(data.dataTrackId)?.hold();
+        return true;
+      case 'continueData':
+        this.#channel(data.dataTrackId)?.continue(data.replaced ?? false);
         return true;
       case 'migrate':
         this.#run(data.path === undefined ? this.#migrate() : this.#moveTo(data.path), 'could not migrate media');
@@ -149,7 +161,8 @@ export class RoomMedia {
   async openDataChannel(label: string, options: DataChannelOptions): Promise<DataChannel> {
     const channel = new DataChannel(label, options, this.#request, (closed) => this.#channels.delete(closed));
     this.#channels.add(channel);
-    if (this.#session) void channel.openOver(this.#session);
+    // During a move it is opened after that.
+    if (this.#session && !this.#move) void channel.openOver(this.#session);
     await channel.opened;
     return channel;
   }
@@ -182,6 +195,14 @@ export class RoomMedia {
     this.lost();
   }
 
+  get #sessions(): MediaSession[] {
+    return [this.#move?.next, this.#former, this.#session].filter((session) => session !== undefined);
+  }
+
+  #channel(dataTrackId: string): DataChannel | undefined {
+    return [...this.#channels].find((channel) => channel.dataTrackId === dataTrackId);
+  }
+
   /** The session with this receive transport. */
   #sessionOf(transportId: string | undefined): MediaSession | undefined {
     return this.#move?.next.receives(transportId) ? this.#move.next : this.#session;
@@ -196,17 +217,17 @@ export class RoomMedia {
 
   #unreceive(trackId: string): void {
     this.#shown.ending(trackId);
-    for (const session of [this.#move?.next, this.#former, this.#session]) session?.unreceive(trackId);
+    for (const session of this.#sessions) session.unreceive(trackId);
   }
 
   #createSession(path?: string): MediaSession {
-    const { settings, timing, dataChannel } = this.#options;
+    const { settings, timing } = this.#options;
     const session: MediaSession = new MediaSession({
       ...{ request: this.#request, devices: this.#deviceCache, settings, timing, logger: settings.logger ?? {}, path },
       subscribed: (origin, consumer) => this.#shown.subscribed(session, origin, consumer),
       unsubscribed: (trackId, consumer) => this.#shown.unsubscribed(trackId, consumer),
       pathChanged: () => this.#seePath(),
-      dataSubscribed: ({ peerId }, consumer) => dataChannel(new RemoteDataChannel(peerId, consumer)),
+      dataSubscribed: (origin, consumer) => this.#receivedData.subscribed(session, origin, consumer),
     });
     return session;
   }
@@ -244,7 +265,7 @@ export class RoomMedia {
     const next = this.#createSession(path);
     const { request } = this.#options;
     const requestTransports = () => this.#requestTransports(path);
-    const both = { shown: this.#shown, localTracks: this.localTracks };
+    const both = { shown: this.#shown, localTracks: this.localTracks, channels: this.#channels, receivedData: this.#receivedData };
     const move = new MediaMove({ path, before, next, ...both, request, joinResponse, requestTransports });
     this.#move = move;
     try {
@@ -260,7 +281,7 @@ export class RoomMedia {
     if (move.left) this.#leave();
     this.#seePath();
     this.localTracks.moved(next);
-    for (const channel of this.#channels) void channel.openOver(next);
+    for (const channel of this.#channels) if (!channel.uses(next)) void channel.openOver(next);
   }
 
   #endMove(): void {
@@ -269,6 +290,11 @@ export class RoomMedia {
     this.#move = undefined;
     move.next.close();
     this.localTracks.moved(undefined);
+    const session = this.#session;
+    for (const channel of this.#channels) {
+      channel.stay();
+      if (session && !channel.uses(session)) void channel.openOver(session);
+    }
   }
 
   /** The server has closed the former path. */
