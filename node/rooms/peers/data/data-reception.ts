@@ -111,7 +111,10 @@ export class DataReception {
 
   async #isReady(target: ChannelTarget): Promise<void> {
     const next = this.#next.find((each) => isOf(each, target));
-    if (next) await settleWithin(readyTimeoutMs, [next.ready.promise]);
+    if (!next) return;
+    await settleWithin(readyTimeoutMs, [next.ready.promise]);
+    // A slow client is waited for once, not again while the publisher holds its messages.
+    next.ready.resolve();
   }
 
   #step(work: () => Promise<void>): Promise<void> {
