@@ -19,6 +19,8 @@ async function send({ page }: PagePeer): Promise<void> {
     const sender: Sender = { sent: 0, events: [], stop: () => clearInterval(timer) };
     for (const name of ['open', 'closed'] as const) channel.on(name, () => sender.events.push(name));
     const timer = setInterval(() => {
+      // It is opened again after a loss.
+      if (channel.readyState !== 'open') return;
       channel.send(String(sender.sent));
       sender.sent += 1;
     }, interval);
@@ -112,4 +114,36 @@ test('every message arrives once and in order when sender and receivers are move
     await sendsMore(ada, [bob, cy]);
   }
   await assertComplete(ada, [bob, cy]);
+});
+
+test('data channels continue, and nothing is left, if a media worker dies during a move to it', async (t) => {
+  const { fixture, ada, bob, cy } = await startRoom(t);
+  const { node, roomId } = fixture;
+  const moveTo = (worker: number) => node.api.post(`/room/${roomId}/peer/ada/move`, { worker });
+  const legs = async () => {
+    const { data } = (await node.api.get(`/room/${roomId}`)).body;
+    return data.legs as { worker: number; peers: number; pipedTracks: number }[];
+  };
+  const peers = async () => (await legs()).reduce((sum, leg) => sum + leg.peers, 0);
+  // If she is there already, she stays.
+  await moveTo(1);
+  const moving = moveTo(0);
+  await eventually('the second path exists', async () => (await peers()) > 3, { every: 5 });
+  process.kill(node.node.parts.media.workers()[0]?.pid ?? 0, 'SIGKILL');
+  await moving;
+  await sendsMore(ada, [bob, cy]);
+  await eventually('every peer has one path, and nothing is piped', async () => {
+    const [leg, ...others] = await legs();
+    return others.length === 0 && leg?.peers === 3 && leg.pipedTracks === 0;
+  });
+  await stop(ada);
+  for (const peer of [bob, cy]) {
+    const numbers = await received(peer);
+    assert.deepEqual(
+      numbers,
+      [...new Set(numbers)].sort((a, b) => a - b),
+      'nothing arrives twice or too late',
+    );
+  }
+  assert.equal(await ada.page.evaluate(() => kit.rooms.main?.room.state), 'joined');
 });
