@@ -3,8 +3,7 @@ import { type OperationId, operations } from '../../../server-sdk/src/generated/
 import { type Input, targetOf } from '../../../server-sdk/src/operation-target.ts';
 import type { HttpRequest } from './curl.ts';
 
-/** `timeoutMs`: if the node may need longer for it than for others. */
-export type OperationRequest<Id extends OperationId = OperationId> = HttpRequest & { id: Id; timeoutMs?: number };
+export type OperationRequest<Id extends OperationId = OperationId> = HttpRequest & { id: Id };
 
 /** The path has no leading slash: the console may be served under a path. */
 export function operationRequest<Id extends OperationId>(id: Id, input: Input<Id> = {}): OperationRequest<Id> {

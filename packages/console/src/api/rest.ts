@@ -1,5 +1,5 @@
 // REST client of the node that serves this page: every request has a timeout, every error has the message of the server.
-import type { OperationId, Operations } from '../../../server-sdk/src/generated/operations.ts';
+import { type OperationId, type Operations, operations } from '../../../server-sdk/src/generated/operations.ts';
 import type { PeerOptions, Room, RoomOptions, RoomPage } from '../../../server-sdk/src/generated/schemas.ts';
 import type { HttpRequest } from './curl.ts';
 import { type OperationRequest, operationRequest } from './operation-request.ts';
@@ -104,9 +104,11 @@ export class Api {
 
   /** The body of the response. @throws ApiError with the message of the server */
   async send<Id extends OperationId>(
-    { method, path, body, timeoutMs }: OperationRequest<Id>,
+    { id, method, path, body }: OperationRequest<Id>,
     signal?: AbortSignal,
   ): Promise<Operations[Id]['answer']> {
+    // Some operations take longer than others: the response follows when the peer is moved, or the component runs.
+    const { timeoutMs }: { method: string; timeoutMs?: number } = operations[id];
     const response = await this.#request({ method, path, body }, signal, timeoutMs);
     return (response.status === 204 ? {} : await readJson(response)) as Operations[Id]['answer'];
   }

@@ -1,5 +1,4 @@
 // Room requests: the REST requests for one room, sent by buttons and shown as command lines.
-import { operations } from '../../../../server-sdk/src/generated/operations.ts';
 import type { Admission, ComponentOptions, ComponentType, Permissions } from '../../../../server-sdk/src/generated/schemas.ts';
 import { operationRequest } from '../../api/operation-request.ts';
 
@@ -16,8 +15,7 @@ export function roomRequests(roomId: string) {
     deny: (peerId: string) => operationRequest('denyPeer', { path: { roomId, peerId } }),
     admitWaiting: () => operationRequest('admitWaiting', { path }),
     setAdmission: (admission: Admission) => operationRequest('updateRoom', { path, body: { admission } }),
-    // The response follows when the peer is moved.
-    move: (peerId: string) => ({ ...operationRequest('movePeer', { path: { roomId, peerId } }), timeoutMs: operations.movePeer.timeoutMs }),
+    move: (peerId: string) => operationRequest('movePeer', { path: { roomId, peerId } }),
     removePeer: (peerId: string) => operationRequest('deletePeer', { path: { roomId, peerId } }),
     addComponent: (type: ComponentType, options: object) =>
       operationRequest('addComponent', { path, body: { type, options } as ComponentOptions }),
