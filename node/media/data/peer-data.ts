@@ -18,6 +18,7 @@ import { rawStats } from '../raw-stats.ts';
 import { SingleFlight } from '../single-flight.ts';
 import { stripUndefined } from '../strip-undefined.ts';
 import { arrival } from './arrival.ts';
+import { DroppedMessages } from './dropped-messages.ts';
 import { NodeMessageChannels } from './message-channels.ts';
 
 export type PeerDataOptions = {
@@ -33,6 +34,7 @@ export class PeerData implements PeerDataMedia {
   readonly #options: PeerDataOptions;
   readonly #published = new SingleFlight<DataProducer>(noDataTrack);
   readonly #received = new SingleFlight<DataConsumer>(noDataTrack);
+  readonly #dropped = new DroppedMessages();
   #messages: NodeMessageChannels | undefined;
   #closed = false;
 
@@ -103,7 +105,7 @@ export class PeerData implements PeerDataMedia {
   async sent(dataTrackId: string): Promise<number | undefined> {
     const consumer = await this.#receivedOne(dataTrackId);
     const [stats] = (await rawStats(this.#options.leg.worker, consumer)) ?? [];
-    return stats?.messagesSent;
+    return stats && stats.messagesSent - this.#dropped.of(consumer);
   }
 
   unsubscribe(dataTrackId: string): void {
@@ -138,6 +140,7 @@ export class PeerData implements PeerDataMedia {
       release();
       throw toWorkerError(error, () => noDataTrack(dataTrackId));
     });
+    this.#dropped.watch(consumer);
     consumer.observer.once('close', () => {
       release();
       this.#received.ended(dataTrackId, consumer);

@@ -1,5 +1,6 @@
 // Pipe: carries tracks of a room from one of its legs to another, over loopback between their media workers.
 import type { DataProducer, PipeTransport, Producer } from 'mediasoup/types';
+import { DroppedMessages } from '../data/dropped-messages.ts';
 import { loopbackListenInfo } from '../loopback.ts';
 import { closeAfterTimeout, mediaClosedError, toWorkerError, trackNotFoundError } from '../media-error.ts';
 import { rawStats } from '../raw-stats.ts';
@@ -97,6 +98,8 @@ export class Pipe {
     // Both ends count the same messages, so it sends when the other one exists.
     const consumed = this.#sending.consumeData({ dataProducerId: id, paused: true });
     const outgoing = await this.#from.call('pipe', consumed, closeAfterTimeout);
+    const dropped = new DroppedMessages();
+    dropped.watch(outgoing);
     const { sctpStreamParameters, label, protocol } = outgoing;
     const produced = this.#receiving.produceData({ id, ...(sctpStreamParameters && { sctpStreamParameters }), label, protocol });
     const incoming = await this.#to.call('pipe', produced, closeAfterTimeout).catch(closing(outgoing));
@@ -105,7 +108,7 @@ export class Pipe {
     const underWay = async () => {
       const [sent] = (await rawStats(this.#from, outgoing)) ?? [];
       const [arrived] = (await rawStats(this.#to, incoming)) ?? [];
-      return sent && arrived ? sent.messagesSent - arrived.messagesReceived : 0;
+      return sent && arrived ? sent.messagesSent - dropped.of(outgoing) - arrived.messagesReceived : 0;
     };
     return { ...tied, underWay };
   }

@@ -143,7 +143,10 @@ export class DataReception {
   }
 
   #dropNext(drops: (next: Channel) => boolean): void {
-    for (const next of this.#next.filter(drops)) close(next);
+    for (const next of this.#next.filter(drops)) {
+      next.ready.resolve();
+      close(next);
+    }
     this.#next = this.#next.filter((next) => !drops(next));
   }
 

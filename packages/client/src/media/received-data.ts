@@ -58,6 +58,8 @@ class ReceivedDataTrack {
   readonly #order: MessageOrder<DataChannelMessage>;
   #waitingBytes = 0;
   #stalled: ReturnType<typeof setTimeout> | undefined;
+  /** True while the timer runs. */
+  #waits = false;
 
   constructor(channel: RemoteDataChannel, number: number, request: Request) {
     this.channel = channel;
@@ -95,10 +97,14 @@ class ReceivedDataTrack {
 
   #deliver(step: () => DataChannelMessage[]): void {
     const before = this.#order.current;
-    for (const data of step()) this.channel.received(data);
-    clearTimeout(this.#stalled);
-    if (this.#order.behind) this.#stalled = setTimeout(() => this.#deliver(() => this.#order.skip()), stalledMs);
-    const { current } = this.#order;
+    const delivered = step();
+    for (const data of delivered) this.channel.received(data);
+    const { current, behind } = this.#order;
+    // Messages that wait do not count.
+    if (!behind || delivered.length > 0) clearTimeout(this.#stalled);
+    if (behind && (delivered.length > 0 || !this.#waits))
+      this.#stalled = setTimeout(() => this.#deliver(() => this.#order.skip()), stalledMs);
+    this.#waits = behind;
     if (current === before) return;
     this.#waitingBytes = 0;
     this.#request('dataFlowing', { dataTrackId: this.channel.id, channel: current }).catch(() => {});

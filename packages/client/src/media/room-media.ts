@@ -205,7 +205,7 @@ export class RoomMedia {
 
   /** The session with this receive transport. */
   #sessionOf(transportId: string | undefined): MediaSession | undefined {
-    return this.#move?.next.receives(transportId) ? this.#move.next : this.#session;
+    return this.#sessions.find((session) => session.receives(transportId)) ?? this.#session;
   }
 
   async #receive(tracks: readonly SubscribedTrack[]): Promise<void> {
