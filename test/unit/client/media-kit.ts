@@ -40,8 +40,15 @@ export const withMedia = (): Partial<RoomClientOptions> => {
     generateNativeRtpCapabilities: testFakeParameters.generateNativeRtpCapabilities,
     generateLocalDtlsParameters: testFakeParameters.generateLocalDtlsParameters,
   };
-  return { handlerFactory: FakeHandler.createFactory(parameters) as types.HandlerFactory };
+  const handlers = FakeHandler.createFactory(parameters) as types.HandlerFactory;
+  return { handlerFactory: { ...handlers, factory: (options) => connecting(handlers.factory(options)) } };
 };
+
+/** A transport connects as soon as it is used. */
+function connecting(handler: types.HandlerInterface): types.HandlerInterface {
+  handler.on('@connect', () => queueMicrotask(() => handler.emit('@connectionstatechange', 'connected')));
+  return handler;
+}
 
 export async function joinedWithMedia(t: TestContext, options: Partial<RoomClientOptions> = {}) {
   const published: RequestFrame['data'][] = [];

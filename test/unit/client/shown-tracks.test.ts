@@ -31,9 +31,11 @@ function makeShown() {
 function makeSession(shown: ShownTracks) {
   const received = new Map<string, types.Consumer[]>();
   const flowing: string[] = [];
+  const announced = new Set<string>();
   const session = {
     closed: false,
-    consumer: (trackId: string) => received.get(trackId)?.at(-1),
+    consumer: (trackId: string, which: 'latest' | 'existing') =>
+      which === 'latest' && announced.has(trackId) ? undefined : received.get(trackId)?.at(-1),
     flowing: (trackIds: string[]) => flowing.push(...trackIds),
   } as unknown as MediaSession;
   const receive = (trackId: string, consumer: types.Consumer, replaces?: true) => {
@@ -45,7 +47,9 @@ function makeSession(shown: ShownTracks) {
     received.delete(trackId);
     for (const consumer of consumers.reverse()) shown.unsubscribed(trackId, consumer);
   };
-  return { session, flowing, receive, end };
+  /** Announces a successor of a track whose consumer does not exist yet. */
+  const announce = (trackId: string) => announced.add(trackId);
+  return { session, flowing, receive, announce, end };
 }
 
 test('a track is shown over the second session when it flows there', async () => {
@@ -106,5 +110,17 @@ test('a track whose publisher and receiver move is shown as the successor over t
   assert.deepEqual(next.flowing, ['a']);
   assert.equal(seen().at(-1)?.endsWith('is a4'), true);
   before.end('a');
-  assert.deepEqual([seen(), shown.consumer('a')], [[], next.session.consumer('a')]);
+  assert.deepEqual([seen(), shown.consumer('a')], [[], next.session.consumer('a', 'latest')]);
+});
+
+test('a track continues over the second session if its successor there is only announced when the first one ends', async () => {
+  const { shown, seen, before, next } = makeShown();
+  for (const how of ['replaced', 'ended'] as const) {
+    before.receive(how, consumerOf('first'));
+    next.receive(how, consumerOf('second'));
+    next.announce(how);
+    if (how === 'replaced') await shown.replace(next.session, 'all');
+    before.end(how);
+  }
+  assert.deepEqual(seen(), ['replaced is first', 'replaced was first, is second', 'ended is first', 'ended was first, is second']);
 });

@@ -20,6 +20,9 @@ export type MediaMoveOptions = {
   requestTransports: () => PrefetchedTransports;
 };
 
+/** Less than the server waits for a request. */
+const connectTimeoutMs = 10_000;
+
 export class MediaMove {
   readonly path: string;
   readonly next: MediaSession;
@@ -42,20 +45,32 @@ export class MediaMove {
     await next.load(joinResponse);
     await next.open(joinResponse, requestTransports());
     await Promise.all([localTracks.publishToo(next), ...[...channels].map((channel) => channel.publishToo(next))]);
-    const deadline = performance.now() + flowTimeoutMs;
-    while (!this.#flows() && performance.now() < deadline && !next.closed) {
-      await new Promise((resolve) => setTimeout(resolve, flowIntervalMs));
-      await shown.replace(next, 'flowing');
-    }
+    await this.#flowing();
     await request('usePath', { path });
     await shown.replace(next, 'all');
     next.isOnlyPath();
   }
 
+  /** Resolves when the new path has what the former one has. @throws Error if it does not connect */
+  async #flowing(): Promise<void> {
+    const { next, shown } = this.#options;
+    const connects = () => next.path === 'connecting' || next.path === 'broken';
+    const begins = () => connects() || next.receivesLater;
+    let deadline = performance.now() + flowTimeoutMs;
+    const last = performance.now() + connectTimeoutMs;
+    while ((connects() || !this.#flows()) && performance.now() < deadline && !next.closed) {
+      await new Promise((resolve) => setTimeout(resolve, flowIntervalMs));
+      // On slow devices, and among many peers that move, it may take longer. The former path is of use until then.
+      if (begins()) deadline = Math.min(last, performance.now() + flowTimeoutMs);
+      await shown.replace(next, 'flowing');
+    }
+    if (connects()) throw new Error('The new media path could not connect');
+  }
+
   /** True if everything is received over the new path, and can be sent over it. */
   #flows(): boolean {
     const { before, next, shown, receivedData, channels } = this.#options;
-    if (shown.countOver(before) > 0 || receivedData.countOver(before, next) > 0 || next.path === 'connecting') return false;
+    if (shown.countOver(before) > 0 || receivedData.countOver(before, next) > 0) return false;
     return [...channels].every((channel) => channel.isReadyOver(next));
   }
 }

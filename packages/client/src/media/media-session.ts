@@ -211,11 +211,11 @@ export class MediaSession {
     if (!entry) return;
     this.#received.delete(trackId);
     this.#end(trackId, entry);
-    this.unreceiveFormer(trackId);
+    this.#unreceiveFormer(trackId);
   }
 
   /** Ends what the latest announcement of a track replaces. */
-  unreceiveFormer(trackId: string): void {
+  #unreceiveFormer(trackId: string): void {
     const former = this.#former.get(trackId) ?? [];
     this.#former.delete(trackId);
     for (const entry of former) this.#end(trackId, entry);
@@ -223,7 +223,7 @@ export class MediaSession {
 
   /** Tracks of this session flow that replace others. */
   flowing(trackIds: string[]): void {
-    for (const trackId of trackIds) this.unreceiveFormer(trackId);
+    for (const trackId of trackIds) this.#unreceiveFormer(trackId);
     this.#run(this.#options.request('tracksFlowing', { trackIds, ...this.#pathed }), 'tracksFlowing');
   }
 
@@ -239,14 +239,13 @@ export class MediaSession {
   }
 
   async receiveData(event: EventData['dataTrackSubscribed']): Promise<void> {
-    const { dataTrackId, channel = 0 } = event;
-    const entry: Received<types.DataConsumer> & { dataTrackId: string } = { dataTrackId, consumer: undefined, ended: false };
+    const entry = { dataTrackId: event.dataTrackId, consumer: undefined as types.DataConsumer | undefined, ended: false };
     this.#receivedData.add(entry);
     const transport = await this.#receiver(event.transportId);
     if (!transport) return;
     const consumer = await transport.consumeData({
       // Those of one transport need ids that differ.
-      id: `${dataTrackId}.${channel}`,
+      id: `${event.dataTrackId}.${event.channel ?? 0}`,
       dataProducerId: event.dataTrackId,
       sctpStreamParameters: event.sctpStreamParameters as types.SctpStreamParameters,
       label: event.label,
@@ -270,8 +269,15 @@ export class MediaSession {
     }
   }
 
-  consumer(trackId: string): types.Consumer | undefined {
-    return this.#received.get(trackId)?.consumer;
+  /** Of the latest announcement, or the newest one that exists. */
+  consumer(trackId: string, which: 'latest' | 'existing'): types.Consumer | undefined {
+    const latest = this.#received.get(trackId)?.consumer;
+    return latest || which === 'latest' ? latest : this.#former.get(trackId)?.findLast(({ consumer }) => consumer)?.consumer;
+  }
+
+  /** True while an announced track is not received yet. */
+  get receivesLater(): boolean {
+    return [...this.#received.values()].some(({ consumer }) => !consumer);
   }
 
   /** The WebSocket reconnected: restarts lost media paths. */
@@ -328,7 +334,6 @@ export class MediaSession {
     return transport;
   }
 
-  /** The receive transport if it has this id. */
   async #receiver(transportId: string): Promise<types.Transport | undefined> {
     const transport = await this.#recv.promise;
     return !this.#closed && transport.id === transportId ? transport : undefined;

@@ -49,7 +49,7 @@ export class ShownTracks {
   unsubscribed(trackId: string, consumer: types.Consumer): void {
     for (const waiting of this.#waiting) if (waiting.consumer === consumer) this.#waiting.delete(waiting);
     if (this.#shown.get(trackId)?.consumer !== consumer) return;
-    const [other] = [...this.#waiting].filter((waiting) => waiting.origin.trackId === trackId && isLatest(waiting));
+    const [other] = [...this.#waiting].filter((waiting) => waiting.origin.trackId === trackId && isNewest(waiting));
     if (other) {
       this.#show(other);
       return;
@@ -90,7 +90,7 @@ export class ShownTracks {
   async #replace(suits: (waiting: Received, shown: Received) => boolean, which: 'flowing' | 'all'): Promise<void> {
     const isNeeded = (waiting: Received) => {
       const shown = this.#shown.get(waiting.origin.trackId);
-      return this.#waiting.has(waiting) && isLatest(waiting) && shown !== undefined && suits(waiting, shown);
+      return this.#waiting.has(waiting) && isNewest(waiting) && shown !== undefined && suits(waiting, shown);
     };
     await Promise.all(
       [...this.#waiting].filter(isNeeded).map(async (waiting) => {
@@ -113,9 +113,14 @@ export class ShownTracks {
   }
 }
 
-/** False if its session receives a successor. */
+/** False if its session receives a successor, or will. */
 function isLatest({ session, origin, consumer }: Received): boolean {
-  return session.consumer(origin.trackId) === consumer;
+  return session.consumer(origin.trackId, 'latest') === consumer;
+}
+
+/** False if its session receives a successor. */
+function isNewest({ session, origin, consumer }: Received): boolean {
+  return session.consumer(origin.trackId, 'existing') === consumer;
 }
 
 /** True if frames were decoded, or audio was played; also in a page that is hidden. */
