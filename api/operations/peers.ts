@@ -16,8 +16,8 @@ const foundPeerSchema = z.object({ peer: peerViewSchema, peer_websocket_url: web
 const createdPeerSchema = z.object({ peer: peerViewSchema, token, peer_websocket_url: websocketUrl }).meta({ id: 'CreatedPeer' });
 const peerTokenSchema = z.object({ token }).meta({ id: 'PeerToken' });
 
-/** Longer than the time that a client has for it. */
-const moveTimeoutMs = 30_000;
+/** Longer than the time that a peer waits for others and that its client has for it. */
+const moveTimeoutMs = 90_000;
 const moveSchema = z.strictObject({
   worker: z.int().min(0).max(1023).optional().meta({
     description:

@@ -9,6 +9,7 @@ import type { Programme } from '../programme.ts';
 import type { RpcOutcome } from '../rpcs.ts';
 import type { DataTrack, Track } from '../track.ts';
 import type { DataReceiver } from './data/data-publications.ts';
+import type { MoveQueue } from './paths/move-queue.ts';
 
 /** The state of the room when a peer connects. */
 export type Present = { roomMetadata: Metadata | null; peers: RemotePeer[]; components: RemoteComponent[]; activeSpeaker: string | null };
@@ -19,6 +20,7 @@ export type PeerContext = {
   incarnation: string;
   log: Log;
   media: RoomMedia;
+  moves: MoveQueue;
   /** Announces a change to the room. */
   announce: (change: RoomChange) => void;
   /** Sets the metadata of the room, paced like that of peers. */

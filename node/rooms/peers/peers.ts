@@ -8,6 +8,7 @@ import type { CloseReason } from '../interfaces.ts';
 import type { Access } from '../tokens/access-claims.ts';
 import { Revocations } from '../tokens/revocations.ts';
 import type { DataTrack, Track } from '../track.ts';
+import { MoveQueue } from './paths/move-queue.ts';
 import { Peer, statusOf } from './peer.ts';
 import type { PeerContext } from './peer-context.ts';
 import type { Publications } from './publications.ts';
@@ -19,7 +20,10 @@ export type PeersOptions = {
   /** Longest validity of an access token in milliseconds. */
   accessTokenMaxTtl: () => number;
   publishedByComponents: () => Iterable<Track>;
-  context: Omit<PeerContext, 'forget' | 'publishedFor' | 'mayReceive' | 'mayReceiveAll' | 'received' | 'awaited' | 'dataReceivers'>;
+  context: Omit<
+    PeerContext,
+    'forget' | 'publishedFor' | 'mayReceive' | 'mayReceiveAll' | 'received' | 'awaited' | 'dataReceivers' | 'moves'
+  >;
 };
 /** Maximum number of identities of a room whose tokens are revoked. */
 const maxRevoked = 10_000;
@@ -29,6 +33,7 @@ export type AddedPeer = { peer: Peer; created: boolean };
 export class Peers {
   readonly #options: PeersOptions;
   readonly #peers = new Map<string, Peer>();
+  readonly #moves = new MoveQueue();
   /** Identities of removed peers. */
   readonly #revoked: Revocations;
 
@@ -142,6 +147,7 @@ export class Peers {
     };
     const peer = new Peer(init, {
       ...context,
+      moves: this.#moves,
       publishedFor: (peerId) => this.#publishedFor(peerId),
       dataReceivers: (peerId) => [...this.selectedBy({ except: peerId })].map(({ session }) => session.paths.data),
       mayReceive: (...given) => this.#mayReceive(...given),

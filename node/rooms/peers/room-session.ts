@@ -102,6 +102,7 @@ export class RoomSession {
     return new MediaPaths({
       peerId,
       room: room.media,
+      queue: room.moves,
       listener: {
         layersChanged: (trackId, layers) => connection.send({ event: 'layersChanged', data: { trackId, layers } }),
         layerNeeded: (trackId, layer) => {

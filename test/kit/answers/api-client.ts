@@ -11,7 +11,10 @@ export type ApiRequest = {
   /** Sent unchanged instead of `json`. */
   text?: string | Uint8Array<ArrayBuffer>;
   headers?: Record<string, string>;
+  timeoutMs?: number;
 };
+
+const defaultTimeoutMs = 30_000;
 
 export type ApiClient = {
   request: (method: string, path: string, request?: ApiRequest) => Promise<ApiAnswer>;
@@ -23,11 +26,11 @@ export type ApiClient = {
 
 /** `baseUrl`: for example `http://127.0.0.1:5002`, with the path of SVC_HOST if that is tested. Without `token` no token is sent. */
 export function apiClient(baseUrl: string, token?: string): ApiClient {
-  const request: ApiClient['request'] = async (method, path, { json, text, headers } = {}) => {
+  const request: ApiClient['request'] = async (method, path, { json, text, headers, timeoutMs = defaultTimeoutMs } = {}) => {
     const response = await fetch(baseUrl + path, {
       method,
       redirect: 'manual',
-      signal: AbortSignal.timeout(30_000),
+      signal: AbortSignal.timeout(timeoutMs),
       headers: {
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
         ...(json !== undefined && { 'content-type': 'application/json' }),

@@ -91,6 +91,23 @@ describe('a peer that is moved', () => {
     }
   });
 
+  test('has time for each step of its client, and for all of them', async (t: TestContext) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const { session, trackIds, moved, path } = await startMove();
+    let ended = false;
+    moved.catch(() => {
+      ended = true;
+    });
+    for (const step of [() => session.createTransport('recv', { sctp: false, path }), () => session.paths.tracksReady(trackIds, path)]) {
+      t.mock.timers.tick(12_000);
+      await step();
+    }
+    await flushEvents();
+    assert.equal(ended, false);
+    t.mock.timers.tick(1_000);
+    await assert.rejects(moved, { code: 'conflict', message: 'The peer was not moved: Its client did not use the new path in time' });
+  });
+
   test('keeps its session if the path that it has is lost meanwhile', async () => {
     const { bob, media, session, trackIds, moved, createTransport } = await startMove();
     session.publications.client.migrates = true;

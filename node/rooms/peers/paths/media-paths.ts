@@ -3,11 +3,13 @@ import { ServiceError } from '../../../../api/errors.ts';
 import type { Direction, PeerMedia, PeerMediaListener, RoomMedia, WireObject } from '../../interfaces.ts';
 import type { DataSubscriptions } from '../data/data-subscriptions.ts';
 import type { Subscriptions } from '../subscriptions.ts';
-import { Move } from './move.ts';
+import { Move, notMovedError } from './move.ts';
+import type { MoveQueue } from './move-queue.ts';
 
 export type MediaPathsOptions = {
   peerId: string;
   room: RoomMedia;
+  queue: MoveQueue;
   /** Of the media of both paths, without what concerns one of them. */
   listener: Omit<PeerMediaListener, 'failed' | 'lost'>;
   subscriptions: (media: PeerMedia) => Subscriptions;
@@ -42,6 +44,8 @@ export class MediaPaths {
   readonly #options: MediaPathsOptions;
   #media: PeerMedia;
   #subscriptions: Subscriptions;
+  /** Until it is its turn to be moved, and then until the move ends. */
+  #requested: AbortController | undefined;
   /** Until the client uses its second path. */
   #move: Move | undefined;
   /** The path that the client changed to last. */
@@ -71,12 +75,29 @@ export class MediaPaths {
 
   /**
    * Moves the peer to another media worker. Resolves when its client has changed to it.
-   * @throws ServiceError `conflict` if the client or the room does not support it, or the client does not complete it
+   * @throws ServiceError `conflict` if the client or the room does not support it, or the client does not complete it; `unavailable` if
+   * moves of other peers take too long
    */
   async move(worker: number | undefined): Promise<void> {
+    if (this.#requested) throw new ServiceError('conflict', `Peer ${this.#options.peerId} is being moved already`);
+    this.#assertMovable();
+    const requested = new AbortController();
+    this.#requested = requested;
+    try {
+      await this.#options.queue.run(requested.signal, () => this.#moveNow(worker));
+    } finally {
+      this.#requested = undefined;
+    }
+  }
+
+  #assertMovable(): void {
+    if (!this.supported) throw new ServiceError('conflict', `The client of peer ${this.#options.peerId} cannot move`);
+  }
+
+  async #moveNow(worker: number | undefined): Promise<void> {
     const { peerId, room, migrate } = this.#options;
-    if (!this.supported) throw new ServiceError('conflict', `The client of peer ${peerId} cannot move`);
-    if (this.#move || this.#changed) throw new ServiceError('conflict', `Peer ${peerId} is being moved already`);
+    // It may have changed while the peer waited.
+    this.#assertMovable();
     const media = this.#open((listener) => room.openPath(peerId, listener, { from: this.#media, worker }));
     const { next, promote } = this.#subscriptions.over(media);
     const move = new Move({ media, subscriptions: next, promote }, () => this.#cancel('Its client did not use the new path in time'));
@@ -117,7 +138,9 @@ export class MediaPaths {
 
   /** The media that has the transport. */
   mediaOf(transportId: string): PeerMedia {
-    return this.#move?.has(transportId) ? this.#move.media : this.#media;
+    if (!this.#move?.has(transportId)) return this.#media;
+    this.#move.progressed();
+    return this.#move.media;
   }
 
   /** `path`: the second one, if the transport belongs to it. @throws ServiceError `not_found` */
@@ -153,6 +176,7 @@ export class MediaPaths {
   }
 
   #cancel(reason: string): void {
+    this.#requested?.abort(notMovedError(reason));
     const move = this.#move;
     if (!move) return;
     this.#move = undefined;
@@ -168,6 +192,7 @@ export class MediaPaths {
 
   #find(path: string): Move {
     if (this.#move?.path !== path) throw new ServiceError('not_found', `Path ${path} does not exist`);
+    this.#move.progressed();
     return this.#move;
   }
 

@@ -5,9 +5,10 @@ import { newId } from '../../ids.ts';
 import type { Direction, PeerMedia, WireObject } from '../../interfaces.ts';
 import type { Subscriptions } from '../subscriptions.ts';
 
-/** Time for the client to change to the second path, and then for receivers of its tracks, in milliseconds. */
-const moveTimeoutMs = 15_000;
-const followTimeoutMs = 3_000;
+/** Time in milliseconds for each step of the client, for all of them, and then for receivers of its tracks. */
+const stepTimeoutMs = 15_000;
+const moveTimeoutMs = 25_000;
+const followTimeoutMs = 15_000;
 /** The same for data channels, whose messages must all arrive. */
 const dataTimeoutMs = 10_000;
 
@@ -27,7 +28,9 @@ export class Move {
   readonly promote: () => void;
   readonly #transports = new Set<unknown>();
   readonly #end = Promise.withResolvers<void>();
+  readonly #expired: () => void;
   readonly #timeout: Timer;
+  #stepTimeout: Timer;
   #ended = false;
 
   /** `expired`: the client did not use the second path in time. */
@@ -36,7 +39,9 @@ export class Move {
     this.subscriptions = subscriptions;
     this.promote = promote;
     this.#end.promise.catch(() => {});
+    this.#expired = expired;
     this.#timeout = new Timer(moveTimeoutMs, expired);
+    this.#stepTimeout = new Timer(stepTimeoutMs, expired);
   }
 
   /** Resolves when the former path is closed. @throws ServiceError `conflict` if it was cancelled */
@@ -49,6 +54,12 @@ export class Move {
     return this.#transports.has(transportId);
   }
 
+  /** The client made a step, and gets time for another one: many clients that move together are slower. */
+  progressed(): void {
+    this.#stepTimeout.stop();
+    this.#stepTimeout = new Timer(stepTimeoutMs, this.#expired);
+  }
+
   async createTransport(direction: Direction, options: { sctp: boolean }): Promise<WireObject> {
     const transport = await this.media.createTransport(direction, options);
     this.#transports.add(transport.id);
@@ -57,7 +68,7 @@ export class Move {
 
   /** The client uses the second path. Resolves when receivers do too, or after a while. */
   async followed(awaited: () => boolean, data: { change: () => Promise<unknown>; awaited: () => boolean }): Promise<void> {
-    this.#timeout.stop();
+    this.#stop();
     const deadline = performance.now() + dataTimeoutMs;
     await Promise.all([
       waitWhile(followTimeoutMs, () => !this.#ended && awaited()),
@@ -74,9 +85,18 @@ export class Move {
   /** The first path stays. */
   cancel(reason: string): void {
     this.#ended = true;
-    this.#timeout.stop();
+    this.#stop();
     this.subscriptions.close();
     this.media.close();
-    this.#end.reject(new ServiceError('conflict', `The peer was not moved: ${reason}`));
+    this.#end.reject(notMovedError(reason));
   }
+
+  #stop(): void {
+    this.#timeout.stop();
+    this.#stepTimeout.stop();
+  }
+}
+
+export function notMovedError(reason: string): ServiceError {
+  return new ServiceError('conflict', `The peer was not moved: ${reason}`);
 }

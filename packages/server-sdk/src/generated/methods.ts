@@ -187,7 +187,7 @@ export class Peers {
   /**
    * Move the media of a connected peer to another media worker of the node, without a gap. The response follows when it is moved.
    * Not retried if its response was lost.
-   * Timeout: 35 s by default.
+   * Timeout: 95 s by default.
    * @throws MediaroomsError `room_not_found`, `room_ended`, `node_unreachable`, `peer_not_found`, `conflict`, `unavailable`
    */
   async move(
@@ -199,7 +199,7 @@ export class Peers {
     } = {},
     options?: RequestOptions,
   ): Promise<void> {
-    await this.#transport.call('movePeer', { path: { roomId, peerId }, body: to }, { timeout: 35000, ...options });
+    await this.#transport.call('movePeer', { path: { roomId, peerId }, body: to }, { timeout: 95000, ...options });
   }
 
   /**

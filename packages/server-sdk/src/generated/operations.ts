@@ -55,7 +55,7 @@ export const operations = {
   admitPeer: { method: 'POST', path: '/room/{roomId}/peer/{peerId}/admit', repeatable: true },
   denyPeer: { method: 'POST', path: '/room/{roomId}/peer/{peerId}/deny', repeatable: false },
   admitWaiting: { method: 'POST', path: '/room/{roomId}/admit', repeatable: true },
-  movePeer: { method: 'POST', path: '/room/{roomId}/peer/{peerId}/move', repeatable: false, timeoutMs: 35000 },
+  movePeer: { method: 'POST', path: '/room/{roomId}/peer/{peerId}/move', repeatable: false, timeoutMs: 95000 },
   renewPeerToken: { method: 'POST', path: '/room/{roomId}/peer/{peerId}/token', repeatable: true },
   deleteTrack: { method: 'DELETE', path: '/room/{roomId}/track/{trackId}', repeatable: true },
   muteTrack: { method: 'POST', path: '/room/{roomId}/track/{trackId}/mute', repeatable: true },
