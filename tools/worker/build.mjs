@@ -10,6 +10,7 @@ import { runWithRetry } from '../retry.mjs';
 import { run, SetupError, step } from '../steps.mjs';
 import { precompileHeaders } from './headers.mjs';
 import { applyPatches } from './patches.mjs';
+import { profileOf, unpackProfile, usage } from './profile.mjs';
 
 // Debian 12 has 1.0.1; the worker's meson.build requires 1.1. mediasoup 3.27.1 itself uses this version.
 const mesonVersion = '1.12.0';
@@ -54,7 +55,7 @@ export async function buildWorker(version, target) {
     await step(
       `building the mediasoup worker ${version} from source (about ${Math.ceil(8 / cores)} minutes on ${cores} cores)`,
       async () => {
-        const binary = await compile(source, join(folder, 'out'), meson, version, optimizations(await compilerOf()));
+        const binary = await compile(source, join(folder, 'out'), meson, version, await optimize(join(folder, 'out')));
         await run('strip', [binary], { deadline: 60_000 });
         renameSync(binary, target);
       },
@@ -141,8 +142,20 @@ async function installMeson(python, folder) {
   );
 }
 
+/**
+ * @param {string} out folder of the build, which gets the profile
+ * @returns {Promise<string[]>} options of Meson
+ */
+async function optimize(out) {
+  const compiler = await compilerOf();
+  const profile = profileOf(compiler, process.arch);
+  if (profile === undefined || !existsSync(profile)) return optimizations(compiler);
+  await unpackProfile(profile, out);
+  return [...optimizations(compiler), ...usage];
+}
+
 /** @returns {Promise<string>} output of `c++ --version` */
-async function compilerOf() {
+export async function compilerOf() {
   return (await run('c++', ['--version'], { deadline: compilerTimeoutMs })).output;
 }
 
@@ -154,7 +167,7 @@ async function compilerOf() {
  * @param {string[]} more options of Meson
  * @returns {Promise<string>} path of the binary
  */
-async function compile(source, out, meson, version, more) {
+export async function compile(source, out, meson, version, more) {
   const log = join(cacheDirectory(), 'worker', `build-${version}.log`);
   const options = ['--buildtype', 'release', '-Db_ndebug=true', '--wrap-mode=nodownload', ...more];
   const setup = [...meson.command, 'setup', out, source, ...options];

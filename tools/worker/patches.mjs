@@ -19,10 +19,11 @@ export function patchNames() {
     .sort();
 }
 
-/** @returns {string} a digest of what a worker is built from besides mediasoup: patches, libraries, options */
+/** @returns {string} a digest of what a worker is built from besides mediasoup: patches, profiles, libraries, options */
 export function buildDigest() {
   const hash = createHash('sha256');
-  const names = ['build.mjs', 'headers.mjs', ...patchNames().map((name) => `patches/${name}.patch`), ...filesBelow('subprojects')];
+  const patches = patchNames().map((name) => `patches/${name}.patch`);
+  const names = ['build.mjs', 'headers.mjs', 'profile.mjs', ...patches, ...filesBelow('profiles'), ...filesBelow('subprojects')];
   for (const name of names) hash.update(name).update(readFileSync(join(here, name)));
   return hash.digest('hex').slice(0, 8);
 }

@@ -8,7 +8,9 @@ import { test } from 'node:test';
 import { nodeModules, root } from '../../../tools/paths.mjs';
 import { isMesonSupported, optimizations, progress, wrapDirectory } from '../../../tools/worker/build.mjs';
 import { precompiled, withPrecompiledHeader } from '../../../tools/worker/headers.mjs';
+import { profileOf, unpackProfile } from '../../../tools/worker/profile.mjs';
 import { fieldsOf } from '../../kit/fields.ts';
+import { tempFolder } from '../../kit/temp-folder.ts';
 
 const workerSource = join(nodeModules, 'mediasoup', 'worker');
 
@@ -39,10 +41,20 @@ test('Meson is supported from version 1.1', () => {
   );
 });
 
-test('link-time optimization is for GCC only', () => {
+test('link-time optimization and profiles are for GCC only', () => {
   const gcc = 'c++ (Debian 12.2.0-14+deb12u1) 12.2.0\nCopyright (C) 2022 Free Software Foundation, Inc.\n';
+  const clang = 'Debian clang version 14.0.6\nTarget: x86_64-pc-linux-gnu\n';
   assert.deepEqual(optimizations(gcc), ['-Db_lto=true']);
-  assert.deepEqual(optimizations('Debian clang version 14.0.6\nTarget: x86_64-pc-linux-gnu\n'), []);
+  assert.deepEqual(optimizations(clang), []);
+  assert.equal(profileOf(gcc, 'x64'), join(root, 'tools/worker/profiles/gcc-12.2-x64.tar.gz'));
+  assert.equal(profileOf(clang, 'x64'), undefined);
+});
+
+test('the profile of a compiler is copied into the folder of a build', async (t) => {
+  const [profile] = readdirSync(join(root, 'tools/worker/profiles'));
+  const out = join(tempFolder(t), 'out');
+  await unpackProfile(join(root, 'tools/worker/profiles', profile ?? ''), out);
+  assert.ok(existsSync(join(out, 'mediasoup-worker.p/src_RTC_Router.cpp.gcda')));
 });
 
 test('progress is read from the lines of Ninja', () => {
