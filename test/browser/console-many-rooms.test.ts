@@ -55,16 +55,18 @@ for (const viewport of windows) {
       await eventuallyIn(page, fewRows);
       for (const { room, index } of await drawnRooms(page)) assert.equal(room, nameOf(index));
     }
-    // Rows get their measured height when they are drawn: on a slow host the end moves while the page scrolls to it.
-    const atEnd = async () => {
-      await page.keyboard.press('End');
-      return page.evaluate<boolean>(isInSight(nameOf(rooms - 1)));
+    // Rows get their measured height when they are drawn: on a slow host both ends move while the page scrolls to them.
+    const goTo = async (key: 'Home' | 'End', room: number) => {
+      const isThere = async () => {
+        await page.keyboard.press(key);
+        return page.evaluate<boolean>(isInSight(nameOf(room)));
+      };
+      await eventually(`${nameOf(room)} is in sight`, isThere, { every: 1_000 });
     };
-    await eventually('the last room is in sight', atEnd, { every: 1_000 });
+    await goTo('End', rooms - 1);
     await eventuallyIn(page, windowIsFull);
     await checkPage(page, 'rooms-many');
-    await page.keyboard.press('Home');
-    await eventuallyIn(page, isInSight(nameOf(0)));
+    await goTo('Home', 0);
     await eventuallyIn(page, windowIsFull);
     await page.fill(byId('search'), nameOf(rooms - 1));
     await eventuallyIn(page, `document.querySelectorAll('${byId('room-row')}').length === 1`);
