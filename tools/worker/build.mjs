@@ -10,7 +10,7 @@ import { runWithRetry } from '../retry.mjs';
 import { run, SetupError, step } from '../steps.mjs';
 import { precompileHeaders } from './headers.mjs';
 import { applyPatches } from './patches.mjs';
-import { profileOf, unpackProfile, usage } from './profile.mjs';
+import { isGcc, profileOf, unpackProfile, usage } from './profile.mjs';
 
 // Debian 12 has 1.0.1; the worker's meson.build requires 1.1. mediasoup 3.27.1 itself uses this version.
 const mesonVersion = '1.12.0';
@@ -194,7 +194,7 @@ export async function compile(source, out, meson, version, more) {
  * @returns {string[]} options of Meson
  */
 export function optimizations(compiler) {
-  return compiler.includes('Free Software Foundation') ? ['-Db_lto=true'] : [];
+  return isGcc(compiler) ? ['-Db_lto=true'] : [];
 }
 
 /**

@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { ensureDependencies } from '../dependencies.mjs';
 import { withLock } from '../lock.mjs';
 import { aptPackages, ensurePackages, lastError } from '../packages.mjs';
-import { cacheDirectory, nodeModules, root } from '../paths.mjs';
+import { cacheDirectory, root } from '../paths.mjs';
 import { fail, run, runInForeground, SetupError, step } from '../steps.mjs';
 import { findMeson, prepareSource } from './build.mjs';
-import { buildDigest } from './patches.mjs';
+import { buildDigest, installedVersion } from './patches.mjs';
 
 const targets = ['rtcp', 'rtp', 'sctp', 'stun', 'tcp', 'upstream'];
 const sources = join(root, 'test', 'fuzz', 'worker');
@@ -29,7 +29,7 @@ try {
   }
   if (!/^\d{1,6}$/.test(seconds)) throw new SetupError(`SECONDS must be a whole number, got: ${seconds}`);
   await ensureDependencies();
-  const { version } = JSON.parse(readFileSync(join(nodeModules, 'mediasoup', 'package.json'), 'utf8'));
+  const version = installedVersion();
   const folder = join(cacheDirectory(), 'worker-fuzz', `${version}-${buildDigest()}`);
   await withLock(join(cacheDirectory(), 'locks', 'worker-fuzz'), () => build(folder, version));
   const chosen = targets.includes(wanted) ? [wanted] : targets;

@@ -5,12 +5,17 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { root } from '../paths.mjs';
+import { nodeModules, root } from '../paths.mjs';
 import { run, SetupError } from '../steps.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const folder = join(here, 'patches');
 const patchTimeoutMs = 30_000;
+
+/** @returns {string} version of the installed mediasoup */
+export function installedVersion() {
+  return JSON.parse(readFileSync(join(nodeModules, 'mediasoup', 'package.json'), 'utf8')).version;
+}
 
 /** @returns {string[]} names without `.patch`, sorted */
 export function patchNames() {

@@ -17,13 +17,21 @@ export const recording = ['-Db_pgo=generate'];
 export const usage = ['-Db_pgo=use', '-Dcpp_args=-Wno-coverage-mismatch'];
 
 /**
+ * @param {string} compiler output of `c++ --version`
+ * @returns {boolean}
+ */
+export function isGcc(compiler) {
+  return compiler.includes('Free Software Foundation');
+}
+
+/**
  * Archive of the profile for a compiler: GCC reads only profiles of its own minor version.
  * @param {string} compiler output of `c++ --version`
  * @param {string} arch as `process.arch`
  * @returns {string | undefined} its path, which may not exist; undefined if the compiler is not GCC
  */
 export function profileOf(compiler, arch) {
-  if (!compiler.includes('Free Software Foundation')) return undefined;
+  if (!isGcc(compiler)) return undefined;
   const version = /\) (\d+\.\d+)\./.exec(compiler)?.[1];
   return version && join(folder, `gcc-${version}-${arch}.tar.gz`);
 }

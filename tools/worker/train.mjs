@@ -7,9 +7,10 @@ import { dirname, join } from 'node:path';
 import { ensureBuilds } from '../builds.mjs';
 import { ensureDependencies } from '../dependencies.mjs';
 import { aptPackages, ensurePackages } from '../packages.mjs';
-import { cacheDirectory, childEnvironment, nodeModules, pinnedNode, root } from '../paths.mjs';
+import { cacheDirectory, childEnvironment, pinnedNode, root } from '../paths.mjs';
 import { fail, runInForeground, SetupError, step } from '../steps.mjs';
 import { compile, compilerOf, findMeson, optimizations, prepareSource } from './build.mjs';
+import { installedVersion } from './patches.mjs';
 import { packProfile, profileOf, recording } from './profile.mjs';
 
 try {
@@ -19,7 +20,7 @@ try {
   const compiler = await compilerOf();
   const profile = profileOf(compiler, process.arch);
   if (profile === undefined) throw new SetupError('A profile requires GCC.', 'make c++ a GCC');
-  const { version } = JSON.parse(readFileSync(join(nodeModules, 'mediasoup', 'package.json'), 'utf8'));
+  const version = installedVersion();
   mkdirSync(join(cacheDirectory(), 'worker'), { recursive: true });
   const folder = mkdtempSync(join(cacheDirectory(), 'worker', 'train-'));
   try {

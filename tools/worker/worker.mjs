@@ -9,7 +9,7 @@ import { aptPackages, ensurePackages } from '../packages.mjs';
 import { cacheDirectory, nodeModules } from '../paths.mjs';
 import { SetupError } from '../steps.mjs';
 import { buildWorker } from './build.mjs';
-import { buildDigest } from './patches.mjs';
+import { buildDigest, installedVersion } from './patches.mjs';
 
 const binaryName = 'mediasoup-worker';
 // Exit code of the worker if it is not started by mediasoup ("you don't seem to be my real father", its main.cpp).
@@ -51,9 +51,8 @@ export function chooseWorker({ given, cached }, exists) {
 
 /** @returns {Machine} */
 function thisMachine() {
-  const { version } = JSON.parse(readFileSync(join(nodeModules, 'mediasoup', 'package.json'), 'utf8'));
   const osRelease = existsSync('/etc/os-release') ? readFileSync('/etc/os-release', 'utf8') : '';
-  return { version, platform: process.platform, arch: process.arch, osRelease };
+  return { version: installedVersion(), platform: process.platform, arch: process.arch, osRelease };
 }
 
 /** @param {Machine} machine */

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { missingPatches } from '../../../node/media/worker/worker-patches.ts';
 import { nodeModules, root } from '../../../tools/paths.mjs';
-import { applyPatches, patchNames } from '../../../tools/worker/patches.mjs';
+import { applyPatches, installedVersion, patchNames } from '../../../tools/worker/patches.mjs';
 import { tempFolder } from '../../kit/temp-folder.ts';
 
-const { version } = JSON.parse(readFileSync(join(nodeModules, 'mediasoup', 'package.json'), 'utf8')) as { version: string };
+const version = installedVersion();
 
 function workerSource(t: TestContext): string {
   const source = tempFolder(t);
