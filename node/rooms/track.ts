@@ -140,8 +140,8 @@ export type DataTrack = {
   readonly reliable: boolean;
   /** In the media of the room: of what its publisher sends now. */
   readonly mediaId: string;
-  /** While its publisher moves: the same of what it will send then. */
-  readonly successorId: string | undefined;
+  /** While its publisher moves: what it will send then. */
+  readonly successor: { readonly mediaId: string } | undefined;
   /** Runs work while its publisher sends nothing. */
   readonly hold: { run(work: () => Promise<void>): Promise<void> };
 };

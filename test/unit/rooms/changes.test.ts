@@ -22,7 +22,7 @@ const trackOf = (origin: TrackOrigin) =>
 const track = trackOf({ peerId: 'p' });
 const ofComponent = trackOf({ componentId: 'c' });
 const hold = { run: (work: () => Promise<void>) => work() };
-const dataTrack = { id: 'd', peerId: 'p', label: 'l', protocol: '', reliable: true, mediaId: 'd', successorId: undefined, hold };
+const dataTrack = { id: 'd', peerId: 'p', label: 'l', protocol: '', reliable: true, mediaId: 'd', successor: undefined, hold };
 const event = { type: 'SipCallRinging' as const, call: { id: 'call', direction: 'outgoing' as const, phoneNumber: '+49' } };
 const permissions = { publish: [], subscribe: true, data: true };
 

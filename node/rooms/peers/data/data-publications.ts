@@ -35,18 +35,17 @@ export type DataPublicationsOptions = {
   reserved: <Value>(work: () => Promise<Value>) => Promise<Value>;
 };
 
-type Published = DataTrack & {
-  mediaId: string;
-  /** Over which the peer sends it. */
-  media: PeerMedia;
-  readonly hold: DataHold;
-  /** Number of successors so far. */
-  successors: number;
-  successorId: string | undefined;
-  successorMedia: PeerMedia | undefined;
-  /** True until the client is notified that its successor is used. */
-  replaced: boolean;
-};
+/** What is sent, and over which path. */
+type Sent = { mediaId: string; media: PeerMedia };
+type Published = DataTrack &
+  Sent & {
+    readonly hold: DataHold;
+    /** Number of successors so far. */
+    successors: number;
+    successor: Sent | undefined;
+    /** True until the client is notified that its successor is used. */
+    replaced: boolean;
+  };
 
 export class DataPublications {
   readonly #options: DataPublicationsOptions;
@@ -66,7 +65,7 @@ export class DataPublications {
 
   /** Number of data tracks that are published over a second path too. */
   get succeeded(): number {
-    return [...this.#tracks.values()].filter(({ successorId }) => successorId !== undefined).length;
+    return [...this.#tracks.values()].filter(({ successor }) => successor).length;
   }
 
   /** True while a peer may not have received everything that was sent over the former path. */
@@ -91,7 +90,7 @@ export class DataPublications {
       throw error;
     }
     const { label, protocol } = request;
-    const state = { mediaId: id, media, reliable, successors: 0, successorId: undefined, successorMedia: undefined, replaced: false };
+    const state = { mediaId: id, media, reliable, successors: 0, successor: undefined, replaced: false };
     const published: Published = { id, peerId, label, protocol, hold: this.#holdOf(() => published), ...state };
     this.#tracks.set(id, published);
     announce({ kind: 'dataTrackAdded', dataTrack: published });
@@ -123,12 +122,12 @@ export class DataPublications {
 
   /** The second path ended. */
   cancel(): void {
-    for (const published of this.#tracks.values()) published.successorId = undefined;
+    for (const published of this.#tracks.values()) published.successor = undefined;
   }
 
   async #succeed({ replaces = '', ...request }: PublishDataRequest, media: PeerMedia): Promise<{ dataTrackId: string }> {
     const published = this.#require(replaces);
-    if (media === this.#options.paths.media || published.successorId !== undefined)
+    if (media === this.#options.paths.media || published.successor)
       throw new ServiceError('conflict', 'A data track is replaced once, over a new path');
     published.successors += 1;
     const mediaId = `${published.id}.${published.successors}`;
@@ -138,22 +137,18 @@ export class DataPublications {
       media.data.unpublish(mediaId);
       throw new ServiceError('track_not_found', `Data track ${published.id} does not exist`);
     }
-    published.successorId = mediaId;
-    published.successorMedia = media;
+    published.successor = { mediaId, media };
     for (const receiver of this.#options.receivers()) void receiver.succeeding(published);
     return { dataTrackId: published.id };
   }
 
   async #change(published: Published): Promise<void> {
-    const { successorId, successorMedia } = published;
-    if (successorId === undefined || !successorMedia) return;
+    const { successor } = published;
+    if (!successor) return;
     const { receivers } = this.#options;
     await Promise.all([...receivers()].map((receiver) => receiver.succeeding(published)));
     await published.hold.run(async () => {
-      published.mediaId = successorId;
-      published.media = successorMedia;
-      published.successorId = undefined;
-      published.replaced = true;
+      Object.assign(published, { ...successor, successor: undefined, replaced: true });
       await Promise.all([...receivers()].map((receiver) => receiver.succeeded(published)));
     });
   }

@@ -126,8 +126,8 @@ export class DataReception {
   /** The last one is that over the new path of the publisher and of this peer. */
   async #announceAll(): Promise<void> {
     const { media, nextMedia } = this.#options;
-    const { mediaId, successorId } = this.#track;
-    const targets = [mediaId, successorId].flatMap((id) =>
+    const { mediaId, successor } = this.#track;
+    const targets = [mediaId, successor?.mediaId].flatMap((id) =>
       [media(), nextMedia()].flatMap((each): ChannelTarget[] => (each && id !== undefined ? [{ media: each, mediaId: id }] : [])),
     );
     this.#dropNext((next) => !targets.some((target) => isOf(next, target)));

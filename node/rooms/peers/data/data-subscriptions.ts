@@ -70,9 +70,9 @@ export class DataSubscriptions {
   }
 
   /** The publisher of a data track moves. Resolves when this peer can receive its successor, or after a while. */
-  async succeeding({ id, successorId }: DataTrack): Promise<void> {
+  async succeeding({ id, successor }: DataTrack): Promise<void> {
     const reception = this.#receptions.get(id);
-    if (reception && successorId !== undefined) await this.#prepare(reception, this.#options.media(), successorId);
+    if (reception && successor) await this.#prepare(reception, this.#options.media(), successor.mediaId);
   }
 
   /** The publisher sends the successor from now on. */
