@@ -57,9 +57,8 @@ class ReceivedDataTrack {
   readonly #links = new Map<number, Link>();
   readonly #order: MessageOrder<DataChannelMessage>;
   #waitingBytes = 0;
+  /** Runs while messages wait and none is delivered. */
   #stalled: ReturnType<typeof setTimeout> | undefined;
-  /** True while the timer runs. */
-  #waits = false;
 
   constructor(channel: RemoteDataChannel, number: number, request: Request) {
     this.channel = channel;
@@ -77,7 +76,7 @@ class ReceivedDataTrack {
     link.consumer.on('message', (message: DataChannelMessage) => {
       if (number > this.#order.current) this.#waitingBytes += sizeOf(message);
       this.#deliver(() => this.#order.receive(number, message));
-      if (this.#waitingBytes > maxWaitingBytes) this.#deliver(() => this.#order.skip());
+      if (this.#waitingBytes > maxWaitingBytes) this.#skip();
     });
   }
 
@@ -90,7 +89,7 @@ class ReceivedDataTrack {
     this.#links.delete(number);
     this.#deliver(() => this.#order.ended(number));
     if (this.#links.size > 0) return false;
-    clearTimeout(this.#stalled);
+    this.#stopStalled();
     this.channel.ended();
     return true;
   }
@@ -101,13 +100,21 @@ class ReceivedDataTrack {
     for (const data of delivered) this.channel.received(data);
     const { current, behind } = this.#order;
     // Messages that wait do not count.
-    if (!behind || delivered.length > 0) clearTimeout(this.#stalled);
-    if (behind && (delivered.length > 0 || !this.#waits))
-      this.#stalled = setTimeout(() => this.#deliver(() => this.#order.skip()), stalledMs);
-    this.#waits = behind;
+    if (!behind || delivered.length > 0) this.#stopStalled();
+    if (behind) this.#stalled ??= setTimeout(() => this.#skip(), stalledMs);
     if (current === before) return;
     this.#waitingBytes = 0;
     this.#request('dataFlowing', { dataTrackId: this.channel.id, channel: current }).catch(() => {});
     for (const [number, { consumer }] of [...this.#links]) if (number < current) consumer.close();
+  }
+
+  #skip(): void {
+    this.#stopStalled();
+    this.#deliver(() => this.#order.skip());
+  }
+
+  #stopStalled(): void {
+    clearTimeout(this.#stalled);
+    this.#stalled = undefined;
   }
 }
