@@ -89,32 +89,23 @@ async function sendsMore(ada: PagePeer, receivers: readonly PagePeer[]): Promise
   for (const peer of receivers) await eventually('more numbers arrive', async () => ((await received(peer)).at(-1) ?? 0) > sent);
 }
 
-test('receivers get every message of a peer once and in order when it is moved', async (t) => {
-  const { fixture, ada, bob, cy } = await startRoom(t);
-  for (const _ of [1, 2]) {
-    await move(fixture, ada);
-    await sendsMore(ada, [bob, cy]);
-  }
-  await assertComplete(ada, [bob, cy]);
-});
+const moves = [
+  { title: 'receivers get every message of a peer once and in order when it is moved', moved: ['ada'], times: 2 },
+  { title: 'a receiving peer gets every message once and in order when it is moved', moved: ['bob'], times: 2 },
+  { title: 'every message arrives once and in order when sender and receivers are moved at once', moved: ['ada', 'bob', 'cy'], times: 3 },
+] as const;
 
-test('a receiving peer gets every message once and in order when it is moved', async (t) => {
-  const { fixture, ada, bob, cy } = await startRoom(t);
-  for (const _ of [1, 2]) {
-    await move(fixture, bob);
-    await sendsMore(ada, [bob, cy]);
-  }
-  await assertComplete(ada, [bob, cy]);
-});
-
-test('every message arrives once and in order when sender and receivers are moved at once', async (t) => {
-  const { fixture, ada, bob, cy } = await startRoom(t);
-  for (const _ of [1, 2, 3]) {
-    await move(fixture, ada, bob, cy);
-    await sendsMore(ada, [bob, cy]);
-  }
-  await assertComplete(ada, [bob, cy]);
-});
+for (const { title, moved, times } of moves) {
+  test(title, async (t) => {
+    const { fixture, ...peers } = await startRoom(t);
+    const { ada, bob, cy } = peers;
+    for (let time = 0; time < times; time += 1) {
+      await move(fixture, ...moved.map((id) => peers[id]));
+      await sendsMore(ada, [bob, cy]);
+    }
+    await assertComplete(ada, [bob, cy]);
+  });
+}
 
 test('data channels continue, and nothing is left, if a media worker dies during a move to it', async (t) => {
   const { fixture, ada, bob, cy } = await startRoom(t);
