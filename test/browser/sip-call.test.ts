@@ -6,13 +6,11 @@ import { decodeG711 } from '../../node/components/sip/audio/g711.ts';
 import { DigitReceiver, DigitSender, digitToEvent } from '../../node/components/sip/audio/telephone-event.ts';
 import { eventuallyIn } from '../kit/browser/browser.ts';
 import { eventually } from '../kit/eventually.ts';
-import { postWhenIdle } from '../kit/media/sources.ts';
 import { concat, decibels, levelOf, steadyLevelOf } from '../kit/media/tones.ts';
 import { freePorts } from '../kit/network/free-ports.ts';
 import { watchEvents } from '../kit/network/room-sockets.ts';
-import { account, Kamailio } from '../kit/sip/kamailio.ts';
-import { digitType, makeVoice, RtpPhone } from '../kit/sip/rtp-phone.ts';
-import * as far from '../kit/sip/sipp.ts';
+import { answeredCall } from '../kit/sip/answered-call.ts';
+import { digitType, makeVoice, type RtpPhone } from '../kit/sip/rtp-phone.ts';
 import { enter, startClientFixture } from './client-kit.ts';
 
 const peerTone = 440;
@@ -37,7 +35,6 @@ async function call(t: TestContext) {
   const [farEndPort = 0, firstPort = 0] = await freePorts(2);
   const fixture = await startClientFixture(t, { SVC_COMPONENTS_USED: 'sip', SVC_SIP_PORT: String(firstPort) });
   const { node, roomId } = fixture;
-  const kamailio = await Kamailio.start(t, { farEndPort });
   const { api } = node;
   const events = await watchEvents(t, node);
   const anna = await enter(fixture, 'anna');
@@ -47,32 +44,11 @@ async function call(t: TestContext) {
     await kit.rooms.main?.room.publish(beeper.track);
   }, peerTone);
 
-  const registrarCredentials = { address: `127.0.0.1:${kamailio.port}`, ...account };
-  const { status, body } = await postWhenIdle(api, `/room/${roomId}/component`, { type: 'sip', options: { registrarCredentials } });
-  assert.equal(status, 201, JSON.stringify(body));
-  const id: string = body.data.id;
-  const component = async () => (await api.get(`/room/${roomId}/component/${id}`)).body.data;
-  await eventually('the component registers', async () => (await component()).properties.registered);
-
-  const phone = await RtpPhone.open(t, 'PCMA');
-  const steps = [far.expectInvite, far.answer('200 OK', { sdp: far.audioSdp(phone.port) }), far.expectAck, far.expectBye];
-  const callee = await far.Sipp.answer(t, steps, { port: farEndPort, timeout: 240 });
-  const path = `/sip/${roomId}/${id}/call`;
-  const made = await api.post(path, { phoneNumber: '+49123456' });
-  assert.equal(made.status, 201, JSON.stringify(made.body));
-  await events.waitFor('roomEvent', ({ type }) => type === 'SipCallStarted');
-  const ports = [...callee.messages.matchAll(/^m=audio (\d+)/gm)].map(([, port]) => Number(port));
-  const farPort = ports.find((port) => port !== phone.port) ?? assert.fail('no port was offered');
-  const hangUp = async () => {
-    assert.equal((await api.delete(path)).status, 204);
-    await callee.done();
-  };
-  return { anna, phone, farPort, api, path: `${path}/${made.body.data.id}`, events, component: { id }, hangUp };
+  return { anna, api, events, ...(await answeredCall(t, { api, events, roomId, farEndPort })) };
 }
 
 test('Chromium and a phone hear each other without echo and exchange DTMF, with measured latency', { timeout: 280_000 }, async (t) => {
-  const { anna, phone, farPort, api, path, events, component, hangUp } = await call(t);
-  const to = { port: farPort };
+  const { anna, phone, to, api, path, events, component, hangUp } = await call(t);
 
   const voice = await makeVoice('PCMA', phoneTone, 150);
   let speaks = true;
