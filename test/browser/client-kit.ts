@@ -25,7 +25,7 @@ export async function startClientFixture(
 ): Promise<ClientFixture> {
   // Sequentially: a process that is still starting when another one fails would outlive the test.
   const node = await startNode(t, env);
-  const pageUrl = await servePlainPage(t);
+  const pageUrl = await servePlainPage(t, env.SVC_IP);
   const browser = await startBrowser(t, { shared: true, ...options });
   const answer = await node.api.post('/room', {});
   assert.equal(answer.status, 201);
@@ -128,7 +128,9 @@ export async function enter<Own extends ScriptedPage>(
   assert.equal(answer.status, 201);
   const page = await browser.newPage(pageUrl);
   const { token } = answer.body.data;
-  return PagePeer.join(page, peerId, { ...options, token, url: `ws://127.0.0.1:${port}/socket/peer/websocket` }, joined);
+  const url = new URL(node.peerSocketUrl);
+  url.port = String(port);
+  return PagePeer.join(page, peerId, { ...options, token, url: url.href }, joined);
 }
 
 /** Number of peers of a room at each of two media workers. */

@@ -9,9 +9,9 @@ export type FrameProbe = { colour: Colour; change: number; width: number; height
 
 /**
  * A video of one color with a moving white bar. The frame rate is low, because each frame costs an encoder and all decoders. `numbered`: each
- * frame has its number.
+ * frame has its number; `noisy`: each has other details, so that an encoder needs all of its bitrate.
  */
-function pattern(colour: string, width = 640, height = 360, rate = 15, numbered = false): MediaStreamTrack {
+function pattern(colour: string, width = 640, height = 360, rate = 15, { numbered = false, noisy = false } = {}): MediaStreamTrack {
   const canvas = document.createElement('canvas');
   canvas.width = width;
   canvas.height = height;
@@ -23,12 +23,21 @@ function pattern(colour: string, width = 640, height = 360, rate = 15, numbered 
     context.fillRect(0, 0, width, height);
     context.fillStyle = 'white';
     context.fillRect((step * 14) % width, 0, width / 16, height);
+    if (noisy) drawNoise(context, width, height);
     if (numbered) drawNumber(context, width, height, step);
     step += 1;
   };
   draw();
   setInterval(draw, 1000 / rate);
   return canvas.captureStream(rate).getVideoTracks()[0] as MediaStreamTrack;
+}
+
+/** Boxes of random places and shades that leave the median colour as it is. */
+function drawNoise(context: CanvasRenderingContext2D, width: number, height: number): void {
+  for (let box = 0; box < 20; box += 1) {
+    context.fillStyle = box % 2 === 0 ? 'rgb(255 255 255 / 0.3)' : 'rgb(0 0 0 / 0.3)';
+    context.fillRect(Math.random() * width, Math.random() * height, width / 20, height / 20);
+  }
 }
 
 let audio: AudioContext | undefined;

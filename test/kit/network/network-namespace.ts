@@ -3,6 +3,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { runCommand } from '../processes/command.ts';
 import { claimId, ip, removeNamespace } from './namespaces.ts';
 
 const hereName = 'here.localhost';
@@ -20,6 +21,8 @@ export type NetworkNamespace = {
   wrap: (program: string) => Promise<string>;
   /** Takes the link down or up. */
   setLink: (up: boolean) => Promise<void>;
+  /** Bounds what the namespace sends, in bit/s, with a queue of a fifth of a second (tc-tbf(8)). */
+  limitUplink: (bitrate: number) => Promise<void>;
 };
 
 let count = 0;
@@ -65,6 +68,10 @@ export async function makeNamespace(t: TestContext): Promise<NetworkNamespace> {
       return path;
     },
     setLink: async (up) => void (await ip('link', 'set', `mrh${id}`, up ? 'up' : 'down')),
+    limitUplink: async (bitrate) => {
+      const bucket = ['tbf', 'rate', `${Math.round(bitrate)}bit`, 'burst', '4kb', 'latency', '200ms'];
+      await runCommand(['tc', '-n', name, 'qdisc', 'replace', 'dev', 'eth0', 'root', ...bucket]);
+    },
   };
 }
 

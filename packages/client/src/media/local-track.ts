@@ -62,7 +62,9 @@ export type LocalTrackHost = {
   renewed: (track: PublishedTrack, muted: boolean) => void;
 };
 
-type Binding = { session: MediaSession; producer: types.Producer };
+/** What is sent over one path. `top`: the largest encoding that receivers need, null: none. `limit`: the largest one for now, null: none. */
+type Binding = { session: MediaSession; producer: types.Producer; top: number | null; limit: number | null };
+const unlimited = Number.POSITIVE_INFINITY;
 
 /** Distinguishes the tracks of this page from those before a reload. */
 const page = Math.random().toString(36).slice(2);
@@ -115,6 +117,11 @@ export class PublishedTrack implements LocalTrack {
 
   get muted(): boolean {
     return this.#muted;
+  }
+
+  /** By the server. */
+  set muted(muted: boolean) {
+    this.#muted = muted;
   }
 
   /** Resolves when the track is published for the first time. */
@@ -180,7 +187,7 @@ export class PublishedTrack implements LocalTrack {
         await this.#host.request('unpublish', { trackId: producer.id });
         throw new RequestError('ended', sourceEnded);
       }
-      this.#bind({ session, producer });
+      this.#bind({ session, producer, top: unlimited, limit: unlimited });
       this.#id = producer.id;
       this.#first.resolve();
       this.#host.renewed(this, muted);
@@ -205,24 +212,43 @@ export class PublishedTrack implements LocalTrack {
     return error instanceof RequestError && error.code === 'track_not_found' ? 'removed' : 'refused';
   }
 
-  /** Publishes the track over a second path too. It is the same track for other peers. */
-  async publishToo(session: MediaSession): Promise<void> {
+  /**
+   * Publishes the track over a second path too. It is the same track for other peers. `thin`: the uplink does not carry everything twice, so
+   * video is sent over the second path only after changePath().
+   */
+  async publishToo(session: MediaSession, thin: boolean): Promise<void> {
     if (this.#over || !this.#binding) return;
     const paused = this.#paused;
-    const { producer } = await this.#produce(session);
+    const later = thin && this.kind === 'video';
+    const { producer } = await this.#produce(session, later);
     if (this.#over || session.closed || this.#track.readyState === 'ended') {
       producer.close();
       return;
     }
-    this.#next = { session, producer };
+    this.#next = { session, producer, top: unlimited, limit: later ? null : unlimited };
     if (this.#paused !== paused) await this.#setPaused(this.#paused);
     if (producer.track !== this.#track) await producer.replaceTrack({ track: this.#track });
+  }
+
+  /**
+   * `begin`: what is not sent over the second path yet is sent over it instead of the first one: the smallest layer, whose first frame is
+   * small. `end`: the receivers have changed too, so all layers are sent.
+   */
+  async changePath(step: 'begin' | 'end'): Promise<void> {
+    const [before, next] = [this.#binding, this.#next];
+    if (step === 'end') return this.#sendAll();
+    if (!before || !next || next.limit !== null) return;
+    before.limit = null;
+    next.limit = Math.max(0, this.#options.encodings?.findIndex(({ active }) => active !== false) ?? 0);
+    await Promise.all([before, next].map((binding) => this.#activate(binding)));
   }
 
   /** The second path is the one to use, or is closed if it is undefined. @returns false if the track is to be published */
   moved(session: MediaSession | undefined): boolean {
     const next = this.#next;
     this.#next = undefined;
+    // Fails only if the producer was closed.
+    if (!session) void this.#sendAll().catch(() => {});
     if (!session || next?.session === session) {
       if (session && next) this.#bind(next);
       return this.#binding !== undefined;
@@ -239,16 +265,25 @@ export class PublishedTrack implements LocalTrack {
 
   /** Sends the encodings up to this one, null: none, until the next session. */
   async sendLayers(top: number | null): Promise<void> {
-    const sender = (this.#next ?? this.#binding)?.producer.rtpSender;
-    if (!sender) return;
-    const parameters = sender.getParameters();
-    activateLayers(parameters.encodings, top, this.#options.encodings);
-    await sender.setParameters(parameters);
+    const binding = this.#next ?? this.#binding;
+    if (!binding) return;
+    binding.top = top;
+    await this.#activate(binding);
   }
 
-  /** The server muted or unmuted it. */
-  setMuted(muted: boolean): void {
-    this.#muted = muted;
+  async #sendAll(): Promise<void> {
+    const binding = this.#binding;
+    if (!binding || binding.limit === unlimited) return;
+    binding.limit = unlimited;
+    await this.#activate(binding);
+  }
+
+  async #activate({ producer, top, limit }: Binding): Promise<void> {
+    const sender = producer.rtpSender;
+    if (!sender) return;
+    const parameters = sender.getParameters();
+    activateLayers(parameters.encodings, top === null || limit === null ? null : Math.min(top, limit), this.#options.encodings);
+    await sender.setParameters(parameters);
   }
 
   /** Ends the track; nothing is sent any more. `why` rejects `published` if it is pending. */
@@ -290,15 +325,16 @@ export class PublishedTrack implements LocalTrack {
     this.#host.ended(this, 'ended');
   }
 
-  async #produce(session: MediaSession): Promise<ProducedTrack> {
+  /** `later`: nothing is sent yet. */
+  async #produce(session: MediaSession, later = false): Promise<ProducedTrack> {
     const produce = (encodings: types.RtpEncodingParameters[] | undefined) => {
       this.#track.enabled = !this.#paused;
       return session.produce({
         track: this.#track,
-        encodings,
+        encodings: later ? encodings?.map((encoding) => ({ ...encoding, active: false })) : encodings,
         codec: this.#options.codec,
         streamId: this.kind === 'video' && isScreen(this.#track) ? 'screen' : 'main',
-        codecOptions: { ...defaultCodecOptions(this.kind, encodings), ...this.#options.codecOptions },
+        codecOptions: { ...defaultCodecOptions(this.kind, later ? undefined : encodings), ...this.#options.codecOptions },
         metadata: this.#metadata,
         paused: this.#paused,
         key: this.#key,
@@ -339,7 +375,11 @@ export class PublishedTrack implements LocalTrack {
   }
 }
 
-/** Starts video at a bitrate that includes the large layer, and sends nothing during silence. */
+/**
+ * Starts video at a bitrate that includes the large layer, and sends nothing during silence. Without encodings at the default of the browser,
+ * whose first frames and probes are small.
+ */
 function defaultCodecOptions(kind: Kind, encodings: types.RtpEncodingParameters[] | undefined): types.ProducerCodecOptions {
-  return kind === 'audio' ? { opusFec: true, opusDtx: true } : { videoGoogleStartBitrate: startBitrate(encodings ?? []) };
+  if (kind === 'audio') return { opusFec: true, opusDtx: true };
+  return encodings ? { videoGoogleStartBitrate: startBitrate(encodings) } : {};
 }

@@ -1,6 +1,7 @@
 // Local tracks: all published tracks of this client; republishes them in a new session.
 import { type LocalTrack, type LocalTrackEnd, PublishedTrack, type PublishOptions } from './local-track.ts';
 import type { MediaSession } from './media-session.ts';
+import { isThinUplink } from './thin-uplink.ts';
 import type { Request } from './transport-requests.ts';
 
 export type LocalTracksOptions = {
@@ -59,7 +60,15 @@ export class LocalTracks {
   async publishToo(next: MediaSession): Promise<void> {
     this.#held = true;
     await Promise.allSettled(this.#publishing);
-    await Promise.all([...this.#tracks].map((track) => track.publishToo(next)));
+    const before = this.#session;
+    const hasVideo = this.all.some(({ kind }) => kind === 'video');
+    const thin = hasVideo && (await isThinUplink(async () => (await before?.stats())?.send));
+    await Promise.all([...this.#tracks].map((track) => track.publishToo(next, thin)));
+  }
+
+  /** Over a thin uplink: `begin` sends video over the second path instead of the first one, `end` with all layers. */
+  async changePath(step: 'begin' | 'end'): Promise<void> {
+    await Promise.all([...this.#tracks].map((track) => track.changePath(step)));
   }
 
   /** The second path is the one to use, or is closed if it is undefined. */
@@ -131,7 +140,7 @@ export class LocalTracks {
 
   #setMuted(track: PublishedTrack, muted: boolean): void {
     if (track.muted === muted) return;
-    track.setMuted(muted);
+    track.muted = muted;
     this.#options.muted(track, muted);
   }
 

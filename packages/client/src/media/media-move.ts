@@ -37,7 +37,8 @@ export class MediaMove {
   }
 
   /**
-   * Resolves when this peer uses the new path. What it publishes is also sent over the former one, until its receivers have changed.
+   * Resolves when this peer uses the new path. What it publishes is also sent over the former one, until its receivers have changed; over a
+   * thin uplink, video changes at once.
    * @throws Error if the new path was closed meanwhile, or the server rejects it
    */
   async run(): Promise<void> {
@@ -46,6 +47,7 @@ export class MediaMove {
     await next.open(joinResponse, requestTransports());
     await Promise.all([localTracks.publishToo(next), ...[...channels].map((channel) => channel.publishToo(next))]);
     await this.#flowing();
+    await localTracks.changePath('begin');
     await request('usePath', { path });
     await shown.replace(next, 'all');
     next.isOnlyPath();

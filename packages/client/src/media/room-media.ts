@@ -278,9 +278,9 @@ export class RoomMedia {
     this.#move = undefined;
     this.#session = next;
     this.#former = before;
+    this.localTracks.moved(next);
     if (move.left) this.#leave();
     this.#seePath();
-    this.localTracks.moved(next);
     for (const channel of this.#channels) if (!channel.uses(next)) void channel.openOver(next);
   }
 
@@ -299,8 +299,10 @@ export class RoomMedia {
 
   /** The server has closed the former path. */
   #leave(): void {
-    this.#former?.close();
+    if (!this.#former) return;
+    this.#former.close();
     this.#former = undefined;
+    this.#run(this.localTracks.changePath('end'), 'could not send all layers');
   }
 
   #closeSession(): void {
