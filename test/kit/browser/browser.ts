@@ -5,6 +5,7 @@ import { after, type TestContext } from 'node:test';
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { testFileVariable } from '../../../tools/paths.mjs';
 import { eventually } from '../eventually.ts';
+import { freePort } from '../network/free-ports.ts';
 import { findConnectionsOf, type ScriptedPage, stateOfPages } from './page-state.ts';
 
 /** Chromium without its user interface, which costs half a second of a core for each page with separate storage. */
@@ -27,7 +28,10 @@ const flags = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
-  // Parallel pages are all in use.
+];
+
+/** Parallel pages are all in use. Playwright has these flags too. */
+const unthrottled = [
   '--disable-background-timer-throttling',
   '--disable-renderer-backgrounding',
   '--disable-backgrounding-occluded-windows',
@@ -61,16 +65,27 @@ export type StartedBrowser = {
 /**
  * `args` are additional flags; `wrap` returns a program that runs Chromium elsewhere, for example in a network namespace. `shared`: the
  * tests of a file share one browser per set of flags, because a start costs a second of a core; pages are closed with the test. `whole`:
- * with the user interface, whose profile keeps the ids of devices.
+ * with the user interface, whose profile keeps the ids of devices. `throttled`: hidden pages get less time, as those of users.
  */
-export type BrowserOptions = { args?: readonly string[]; wrap?: (program: string) => Promise<string>; shared?: boolean; whole?: boolean };
+export type BrowserOptions = {
+  args?: readonly string[];
+  wrap?: (program: string) => Promise<string>;
+  shared?: boolean;
+  whole?: boolean;
+  throttled?: boolean;
+};
 
-async function start({ args = [], wrap, whole }: BrowserOptions): Promise<Browser> {
+async function start({ args = [], wrap, whole, throttled }: BrowserOptions): Promise<Browser> {
   const program = whole ? wholeProgram : shell;
   if (!existsSync(program)) throw new Error(`${program} is missing: sudo apt-get install -y ${basename(program)}`);
   const executablePath = wrap ? await wrap(program) : program;
   const window = whole ? ['--headless=new'] : [];
-  return chromium.launch({ executablePath, args: [...flags, ...window, ...args], timeout: 90_000 });
+  return chromium.launch({
+    executablePath,
+    args: [...flags, ...(throttled ? [] : unthrottled), ...window, ...args],
+    ignoreDefaultArgs: throttled ? unthrottled : [],
+    timeout: 90_000,
+  });
 }
 
 /** Idle browsers by flags. A test takes one out while it uses it. */
@@ -81,7 +96,7 @@ if (hasEnd) after(() => Promise.all([...idle.values()].map((browser) => browser.
 
 /** Starts Chromium. */
 export async function startBrowser(t: TestContext, options: BrowserOptions = {}): Promise<StartedBrowser> {
-  const key = options.shared && hasEnd && !options.wrap ? JSON.stringify([options.whole, options.args]) : undefined;
+  const key = options.shared && hasEnd && !options.wrap ? JSON.stringify([options.whole, options.throttled, options.args]) : undefined;
   const kept = key === undefined ? undefined : idle.get(key);
   if (key !== undefined) idle.delete(key);
   const browser = kept?.isConnected() ? kept : await start(options);
@@ -110,4 +125,24 @@ export async function startBrowser(t: TestContext, options: BrowserOptions = {})
     return page;
   };
   return { browser, newPage };
+}
+
+export type HideablePage = { page: Page; setHidden: (hidden: boolean) => Promise<void> };
+
+/** Opens a page that can be hidden by minimizing its window. Playwright shows pages that it opens itself as visible. */
+export async function openHideablePage(t: TestContext, url: string): Promise<HideablePage> {
+  const port = await freePort();
+  await startBrowser(t, { args: [`--remote-debugging-port=${port}`], throttled: true });
+  const browser = await chromium.connectOverCDP(`http://127.0.0.1:${port}`, { noDefaults: true });
+  const [context] = browser.contexts();
+  if (!context) throw new Error('The browser has no context of its own');
+  const page = await context.newPage();
+  await page.goto(url);
+  const session = await context.newCDPSession(page);
+  const { windowId } = await session.send('Browser.getWindowForTarget');
+  const setHidden = async (hidden: boolean) => {
+    await session.send('Browser.setWindowBounds', { windowId, bounds: { windowState: hidden ? 'minimized' : 'normal' } });
+    await eventuallyIn(page, (wanted) => document.hidden === wanted, hidden);
+  };
+  return { page, setHidden };
 }
