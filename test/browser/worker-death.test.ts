@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../kit/eventually.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { wholeRooms } from '../kit/processes/start-node.ts';
 import { assertPrompt } from '../kit/promised-time.ts';
 import { blue, type ClientFixture, css, enter, red, startClientFixture } from './client-kit.ts';
 
 test('a killed media worker crashes its room only, and the restarted worker accepts rooms', async (t) => {
-  const first = await startClientFixture(t, { SVC_WEBRTC_WORKERS: '2' });
+  const first = await startClientFixture(t, { ...wholeRooms, SVC_WEBRTC_WORKERS: '2' });
   const { api } = first.node;
   const second: ClientFixture = { ...first, roomId: (await api.post('/room', {})).body.data.room.id };
   const events = await PeerSocket.enter(first.node.serverSocketUrl, first.node.token);

@@ -10,7 +10,7 @@ import { enterRoom, watchEvents } from '../kit/network/room-sockets.ts';
 import { startReceiver } from '../kit/network/webhook-receiver.ts';
 import { type NodePair, startNodePair } from '../kit/processes/node-pair.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
-import type { StartedNode } from '../kit/processes/start-node.ts';
+import { type StartedNode, wholeRooms } from '../kit/processes/start-node.ts';
 import { opusParameters } from './kit.ts';
 
 type LabeledEvent = { label: string; event: RoomEvent };
@@ -207,7 +207,7 @@ const expected: Record<string, readonly string[]> = {
 
 test('every event type reaches both nodes and a webhook, in order, without gaps and matching its schema', async (t) => {
   const pair = await startNodePair(t, {
-    both: { SVC_PEER_RESUME_WINDOW: '0', SVC_COMPONENTS_USED: 'file' },
+    both: { ...wholeRooms, SVC_PEER_RESUME_WINDOW: '0', SVC_COMPONENTS_USED: 'file' },
     owner: { SVC_RESOURCES_BASE_PATH: await makeResources(t, playableFiles()) },
   });
   const near = await socketWitness(t, pair.owner);

@@ -11,7 +11,7 @@ import { enterRoom } from '../kit/network/room-sockets.ts';
 import { sendBytes } from '../kit/network/stun.ts';
 import { runCommand } from '../kit/processes/command.ts';
 import { startNodePair } from '../kit/processes/node-pair.ts';
-import { type StartedNode, startNode } from '../kit/processes/start-node.ts';
+import { type StartedNode, startNode, wholeRooms } from '../kit/processes/start-node.ts';
 import { opusParameters } from './kit.ts';
 
 /** Values of one room, in the order of the names. */
@@ -108,7 +108,7 @@ test('WebRTC traffic is counted to the last byte, including closed peers and roo
 });
 
 test('a media worker crash is counted, and traffic counters do not decrease', async (t) => {
-  const node = await startNode(t);
+  const node = await startNode(t, wholeRooms);
   const { api } = node;
   await api.post('/room', { roomId: 'r' });
   const alice = await enterRoom(t, node, 'r');

@@ -5,7 +5,7 @@ import type { ApiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { watchEvents } from '../kit/network/room-sockets.ts';
-import { type StartedNode, startNode } from '../kit/processes/start-node.ts';
+import { type StartedNode, startNode, wholeRooms } from '../kit/processes/start-node.ts';
 import { opusParameters, videoParameters } from './kit.ts';
 
 type Joined = { socket: PeerSocket; peerId: string; send: string };
@@ -218,7 +218,7 @@ describe('asking twice', () => {
 
 describe('a media worker killed with -9', () => {
   test('ends only its rooms with RoomCrashed, and is restarted', async (t) => {
-    const node = await startNode(t, { SVC_WEBRTC_WORKERS: '2' });
+    const node = await startNode(t, { ...wholeRooms, SVC_WEBRTC_WORKERS: '2' });
     const { api } = node;
     const events = await watch(t, node);
     for (const roomId of ['one', 'two']) await api.post('/room', { roomId });

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { eventually } from '../kit/eventually.ts';
 import { enterRoom } from '../kit/network/room-sockets.ts';
 import { Prometheus } from '../kit/processes/prometheus.ts';
-import { startNode } from '../kit/processes/start-node.ts';
+import { startNode, wholeRooms } from '../kit/processes/start-node.ts';
 
 const monitoring = join(import.meta.dirname, '../../monitoring');
 const dashboardSchema = z.object({ panels: z.array(z.object({ title: z.string(), targets: z.array(z.object({ expr: z.string() })) })) });
@@ -32,7 +32,7 @@ async function single(prometheus: Prometheus, expression: string): Promise<numbe
 const scrapePause = 200;
 
 test('Prometheus has correct values while rooms come and go, and alerts about a lost worker and node', async (t) => {
-  const node = await startNode(t);
+  const node = await startNode(t, wholeRooms);
   const { api } = node;
   const { host } = new URL(node.metricsUrl);
   const prometheus = await Prometheus.start(t, { mediarooms: [host] }, [join(monitoring, 'alert-rules.yaml')]);

@@ -40,6 +40,9 @@ export type StartedNode = NodeAccess & {
 /** A node has two workers, and splits each room that has two tracks. */
 export const splitRooms = { SVC_WEBRTC_WORKERS: '2', SVC_WORKER_MAX_TRACKS: '1' } satisfies Environment;
 
+/** Each room is at one worker, and ends with it. */
+export const wholeRooms = { SVC_WEBRTC_WORKERS: '1', SVC_WORKER_MAX_TRACKS: '' } satisfies Environment;
+
 /** With `TEST_WORKER_MAX_TRACKS=1` in the environment, nodes have two workers and split each room that has two tracks. */
 const maxTracks = process.env.TEST_WORKER_MAX_TRACKS;
 
