@@ -16,7 +16,7 @@ import type {
 } from '../rooms/interfaces.ts';
 import { describeTrack } from './codecs.ts';
 import { PeerData } from './data/peer-data.ts';
-import type { InitialLayerLimiter } from './initial-layers.ts';
+import { hasDependencies, withDependencies } from './dependency-descriptor.ts';
 import type { RoomLeg } from './legs/room-leg.ts';
 import { producerIdOf, trackIdOf } from './legs/track-id.ts';
 import { closeAfterTimeout, mediaClosedError, toClientError, toWorkerError, trackNotFoundError } from './media-error.ts';
@@ -26,6 +26,7 @@ import { rawStats } from './raw-stats.ts';
 import { consumeTrack, receivableId } from './receivers/consume-track.ts';
 import { type Interest, maxLayer } from './receivers/demand.ts';
 import { ContinuedStream } from './receivers/fixed-stream.ts';
+import type { InitialLayerLimiter } from './receivers/initial-layers.ts';
 import { ReceivedConsumers } from './receivers/received-consumers.ts';
 import { nameStream } from './receivers/stream-name.ts';
 import { whenConnected } from './receivers/when-connected.ts';
@@ -139,10 +140,11 @@ export class MediaPeer implements PeerMedia {
     if (sentId === undefined) return undefined;
     const make = () => this.#consume(transport, { trackId, sentId, generation }, capabilities);
     const consumer = await this.#received.getOrMake(trackId, generation, make);
+    const rtpParameters = hasDependencies(consumer) ? withDependencies(consumer.rtpParameters) : consumer.rtpParameters;
     return {
       transportId: transport.id,
       kind: consumer.kind,
-      rtpParameters: stripUndefined(nameStream(consumer.rtpParameters, generation)),
+      rtpParameters: stripUndefined(nameStream(rtpParameters, generation)),
       paused: producer.paused,
     };
   }

@@ -1,6 +1,7 @@
 // Pipe: carries tracks of a room from one of its legs to another, over loopback between their media workers.
 import type { DataProducer, PipeTransport, Producer } from 'mediasoup/types';
 import { DroppedMessages } from '../data/dropped-messages.ts';
+import { withDependencies } from '../dependency-descriptor.ts';
 import { loopbackListenInfo } from '../loopback.ts';
 import { closeAfterTimeout, mediaClosedError, toWorkerError, trackNotFoundError } from '../media-error.ts';
 import { rawStats } from '../raw-stats.ts';
@@ -75,7 +76,7 @@ export class Pipe {
   async #sendMedia({ id }: Producer): Promise<PipedTrack> {
     const outgoing = await this.#from.call('pipe', this.#sending.consume({ producerId: id }), closeAfterTimeout);
     const { kind, rtpParameters, producerPaused: paused } = outgoing;
-    const produced = this.#receiving.produce({ id, kind, rtpParameters, paused, keyFrameRequestDelay });
+    const produced = this.#receiving.produce({ id, kind, rtpParameters: withDependencies(rtpParameters), paused, keyFrameRequestDelay });
     const incoming = await this.#to.call('pipe', produced, closeAfterTimeout).catch(closing(outgoing));
     const follow = () => {
       const call = outgoing.producerPaused ? incoming.pause() : incoming.resume();

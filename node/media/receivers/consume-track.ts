@@ -1,11 +1,11 @@
 // Consumer of a track at the leg of its receiver: how peers, fixed streams and components receive.
 import type { Consumer, ConsumerOptions, Producer, RtpCapabilities, Transport } from 'mediasoup/types';
 import { canReceive } from '../codecs.ts';
-import { InitialLayerLimiter, initialLayers } from '../initial-layers.ts';
 import type { Leg } from '../legs/leg.ts';
 import type { LegTracks } from '../legs/room-tracks.ts';
 import { closeAfterTimeout, toWorkerError, trackNotFoundError } from '../media-error.ts';
 import type { Interest } from './demand.ts';
+import { InitialLayerLimiter, initialLayers } from './initial-layers.ts';
 
 type Receiver = {
   leg: Leg;

@@ -4,6 +4,7 @@ import type { Consumer, Producer, RtpCapabilities, WebRtcTransport } from 'media
 import type { Log } from '../../common/log.ts';
 import { Timer } from '../../common/timer.ts';
 import type { FixedStream, FixedStreamOptions } from '../../rooms/interfaces.ts';
+import { hasDependencies } from '../dependency-descriptor.ts';
 import type { Leg } from '../legs/leg.ts';
 import type { LegTracks } from '../legs/room-tracks.ts';
 import { checkRtpCapabilities } from '../parameters.ts';
@@ -134,6 +135,8 @@ export class ContinuedStream implements FixedStream {
       toError: (error) => error,
     });
     this.#trackIds.set(consumer, trackId);
+    // The stream has no extension for more, because other tracks follow in it.
+    if (hasDependencies(consumer)) await this.#context.leg.worker.call('set layers', consumer.setPreferredLayers({ spatialLayer: 0 }));
     return consumer;
   }
 

@@ -1,0 +1,25 @@
+// Dependency descriptor (AV1 RTP specification, appendix A): without it, browsers cannot decode several spatial layers of AV1.
+import { getSupportedRtpCapabilities } from 'mediasoup';
+import type { Consumer, RtpParameters } from 'mediasoup/types';
+
+const uri = 'https://aomediacodec.github.io/av1-rtp-spec/#dependency-descriptor-rtp-header-extension';
+const capability = getSupportedRtpCapabilities().headerExtensions?.find((each) => each.uri === uri);
+
+/** True for layers of AV1 in one stream. */
+export function hasDependencies({ type, rtpParameters }: Pick<Consumer, 'type' | 'rtpParameters'>): boolean {
+  return type === 'svc' && isAv1(rtpParameters);
+}
+
+/**
+ * Parameters with the extension, if they are those of AV1. The worker sends it to all receivers and announces it to none, because it does not
+ * rewrite the numbers of frames where a receiver changes to another stream (3.27.1).
+ */
+export function withDependencies(rtpParameters: RtpParameters): RtpParameters {
+  if (!capability || !isAv1(rtpParameters)) return rtpParameters;
+  const extension = { uri: capability.uri, id: capability.preferredId, encrypt: false };
+  return { ...rtpParameters, headerExtensions: [...(rtpParameters.headerExtensions ?? []), extension] };
+}
+
+function isAv1({ codecs }: RtpParameters): boolean {
+  return /\/av1$/i.test(codecs[0]?.mimeType ?? '');
+}
