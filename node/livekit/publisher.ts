@@ -17,6 +17,7 @@ import type { Message } from './messages.ts';
 import { sourceName } from './participants.ts';
 import type { RequestData } from './requests.ts';
 import { trackReceivedMessage } from './room-view.ts';
+import { withSpatialLayers } from './spatial-layers.ts';
 
 /** Announced tracks without a section. */
 const maxAnnounced = 64;
@@ -171,7 +172,7 @@ export class Publisher {
     try {
       const codec = announced.simulcastCodecs[0]?.codec ?? '';
       // Clients offer all codecs, and send the one of the answer.
-      const parameters = producerParameters(section, this.#options.capabilities, codec);
+      const parameters = withSpatialLayers(producerParameters(section, this.#options.capabilities, codec), announced.layers.length);
       const sent = { parameters, trackId, codec, isBackup };
       const published = { transportId: this.#transport.id, trackId, kind: section.kind, rtpParameters: parameters };
       const { publications } = this.#options.room;

@@ -33,7 +33,14 @@ type JoinOptions = {
   key?: string;
   without?: 'VP9' | 'AV1';
 };
-type Publishing = { colour?: string; width?: number; height?: number; tone?: number; videoCodec?: 'vp8' | 'vp9' | 'av1' };
+type Publishing = {
+  colour?: string;
+  width?: number;
+  height?: number;
+  tone?: number;
+  videoCodec?: 'vp8' | 'vp9' | 'av1';
+  scalabilityMode?: 'L3T3' | 'L3T3_KEY';
+};
 
 /** A participant of a room with LiveKit's client. */
 export class LiveKitPeer<Own extends ScriptedPage = Page> extends MediaPage<Own> {
@@ -78,10 +85,10 @@ export class LiveKitPeer<Own extends ScriptedPage = Page> extends MediaPage<Own>
   }
 
   async publish(publishing: Publishing): Promise<void> {
-    await this.page.evaluate(async ({ colour, width, height, tone, videoCodec }) => {
+    await this.page.evaluate(async ({ colour, width, height, tone, ...options }) => {
       const { Camera, Microphone } = livekit.Track.Source;
       const local = livekit.rooms.main?.room.localParticipant;
-      if (colour !== undefined) await local?.publishTrack(kit.pattern(colour, width, height), { source: Camera, videoCodec });
+      if (colour !== undefined) await local?.publishTrack(kit.pattern(colour, width, height), { source: Camera, ...options });
       if (tone !== undefined) await local?.publishTrack(kit.tone(tone), { source: Microphone, dtx: false });
     }, publishing);
   }
