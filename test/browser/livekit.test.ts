@@ -179,7 +179,7 @@ test('a client subscribes manually, follows a track that is published again, res
   }
 });
 
-test('packets, text streams and RPCs pass between clients, and messages between them and peers of the client library', async (t) => {
+test('packets, streams and RPCs pass between clients, and messages between them and peers of the client library', async (t) => {
   const fixture = await startLiveKitFixture(t);
   const [ada, bob] = [await LiveKitPeer.join(fixture, 'ada'), await LiveKitPeer.join(fixture, 'bob')];
   const own = await enter(fixture, 'own');
@@ -197,6 +197,7 @@ test('packets, text streams and RPCs pass between clients, and messages between 
     await local?.publishData(bytes('lossy'), { reliable: false, topic: 'lossy' });
     await local?.publishData(bytes('only bob'), { reliable: true, topic: 'private', destinationIdentities: ['bob'] });
     await local?.sendText('x'.repeat(40_000), { topic: 'chat' });
+    await local?.sendFile(new File([bytes('content')], 'a.txt', { type: 'text/plain' }), { topic: 'files' });
     return local?.performRpc({ destinationIdentity: 'bob', method: 'hello', payload: 'p' });
   });
   assert.equal(results, 'hello ada p');
@@ -204,13 +205,14 @@ test('packets, text streams and RPCs pass between clients, and messages between 
   await bob.waitForNote('data', ['ada', 'lossy', 'lossy']);
   await bob.waitForNote('data', ['ada', 'private', 'only bob']);
   await bob.waitForNote('stream', ['ada', 40_000]);
-  await eventuallyIn(own.page, () => kit.rooms.main?.notes.filter(({ name }) => name === 'data').length === 3);
+  await eventuallyIn(own.page, () => kit.rooms.main?.notes.filter(({ name }) => name === 'data').length === 4);
   assert.deepEqual(
     (await own.notes('data')).map(({ detail }) => detail),
     [
       { from: 'ada', label: 'json', payload: { a: 1 } },
       { from: 'ada', label: 'lossy', payload: 'lossy' },
       { from: 'ada', label: 'chat', payload: 'x'.repeat(40_000) },
+      { from: 'ada', label: 'files', payload: { name: 'a.txt', mimeType: 'text/plain', base64: btoa('content') } },
     ],
   );
   await own.page.evaluate(() => kit.rooms.main?.room.sendData('own', { b: 2 }));

@@ -7,9 +7,9 @@ import type { PeerEvent } from '../../../api/socket/peer-events.ts';
 import type { Log } from '../../common/log.ts';
 import type { MessageChannels } from '../../rooms/interfaces.ts';
 import type { RoomSession } from '../../rooms/peers/room-session.ts';
+import { type CompleteStream, DataStreams, streamPayload } from './data-streams.ts';
 import { bytesOf, payloadOf } from './payloads.ts';
 import { RpcBridge } from './rpc-bridge.ts';
-import { type CompleteText, TextStreams } from './text-streams.ts';
 import { transcriptsOf } from './transcripts.ts';
 
 const reliable = '_reliable';
@@ -52,7 +52,7 @@ export function isDataEvent(event: PeerEvent): event is DataEvent {
 export class DataChannels {
   readonly #options: DataChannelsOptions;
   readonly #rpcs: RpcBridge;
-  readonly #texts = new TextStreams(maxPacketBytes);
+  readonly #streams = new DataStreams(maxPacketBytes);
   #channels: MessageChannels | undefined;
   #lastSequence = 0;
 
@@ -118,19 +118,19 @@ export class DataChannels {
     const names = [...packet.destinationIdentities, ...(value.case === 'user' ? value.value.destinationIdentities : [])];
     const to = names.length > 0 ? names.flatMap((name) => peerOf(name) ?? []) : undefined;
     if (this.#rpcs.takes(value, to?.[0])) return;
-    const text = this.#texts.received(packet);
-    const transcripts = this.#transcriptsOf(packet, text);
+    const stream = this.#streams.received(packet);
+    const transcripts = this.#transcriptsOf(packet, stream);
     // An agent writes in the name of a participant what that one said.
     const quoted = this.#options.agent && isText(value.case) && peerOf(packet.participantIdentity) !== undefined;
     Object.assign(packet, quoted ? { participantSid: '' } : { participantSid, participantIdentity });
     if (value.case === 'user') Object.assign(value.value, { participantSid, participantIdentity });
     const relayed: RelayedPacket = { label, bytes: Buffer.from(packet.toBinary()) };
-    room.relay({ message: relayed, bytes: relayed.bytes.length, to, data: messageOf(packet, text), transcripts });
+    room.relay({ message: relayed, bytes: relayed.bytes.length, to, data: messageOf(packet, stream), transcripts });
   }
 
-  #transcriptsOf(packet: DataPacket, text: CompleteText | undefined): Transcript[] {
+  #transcriptsOf(packet: DataPacket, stream: CompleteStream | undefined): Transcript[] {
     const { agent, peerId: self, peerOf, trackOf } = this.#options;
-    return agent ? transcriptsOf({ packet, text, peerOf, trackOf, self }) : [];
+    return agent ? transcriptsOf({ packet, stream, peerOf, trackOf, self }) : [];
   }
 
   /** A client that resumes does not know which of its packets arrived. Older clients do not number them. */
@@ -147,9 +147,9 @@ function isText(name: DataPacket['value']['case']): boolean {
 }
 
 /** For peers with other clients. */
-function messageOf({ value }: DataPacket, text: CompleteText | undefined): { label: string; payload: Metadata } | undefined {
+function messageOf({ value }: DataPacket, stream: CompleteStream | undefined): { label: string; payload: Metadata } | undefined {
   if (value.case === 'user') return { label: value.value.topic ?? '', payload: payloadOf(value.value.payload) };
-  return text && { label: text.topic, payload: new TextDecoder().decode(text.bytes) };
+  return stream && { label: stream.topic, payload: streamPayload(stream) };
 }
 
 /** @throws ServiceError `too_large`, `bad_request` */

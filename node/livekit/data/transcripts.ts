@@ -1,15 +1,15 @@
 // Transcripts of agents: final segments in text streams, and in packets of older agents.
 import type { DataPacket } from '@livekit/protocol';
 import { type Transcript, transcriptSchema } from '../../../api/events.ts';
-import type { CompleteText } from './text-streams.ts';
+import type { CompleteStream } from './data-streams.ts';
 
 const topic = 'lk.transcription';
 const attribute = { id: 'lk.segment_id', final: 'lk.transcription_final', track: 'lk.transcribed_track_id' };
 
 export type Speech = {
   packet: DataPacket;
-  /** The text stream that ends with the packet. */
-  text: CompleteText | undefined;
+  /** That ends with the packet. */
+  stream: CompleteStream | undefined;
   /** Peers by identity and tracks by SID; undefined if they are not in the room. */
   peerOf: (identity: string) => string | undefined;
   trackOf: (sid: string) => string | undefined;
@@ -18,7 +18,7 @@ export type Speech = {
 };
 
 /** Those that a packet completes. */
-export function transcriptsOf({ packet, text, peerOf, trackOf, self }: Speech): Transcript[] {
+export function transcriptsOf({ packet, stream, peerOf, trackOf, self }: Speech): Transcript[] {
   const { value, participantIdentity } = packet;
   if (value.case === 'transcription') {
     const { transcribedParticipantIdentity: speaker, trackId, segments } = value.value;
@@ -26,11 +26,11 @@ export function transcriptsOf({ packet, text, peerOf, trackOf, self }: Speech): 
     const final = segments.filter((segment) => segment.final);
     return valid(final.map(({ id, text: said, language }) => ({ id, text: said, ...common, ...named({ language }) })));
   }
-  if (text?.topic !== topic || text.attributes[attribute.final] !== 'true') return [];
-  const trackId = trackOf(text.attributes[attribute.track] ?? '');
-  const id = text.attributes[attribute.id] ?? '';
+  if (stream?.topic !== topic || stream.file || stream.attributes[attribute.final] !== 'true') return [];
+  const trackId = trackOf(stream.attributes[attribute.track] ?? '');
+  const id = stream.attributes[attribute.id] ?? '';
   const speakerId = peerOf(participantIdentity) ?? self;
-  return valid([{ id, speakerId, ...named({ trackId }), text: new TextDecoder().decode(text.bytes) }]);
+  return valid([{ id, speakerId, ...named({ trackId }), text: new TextDecoder().decode(stream.bytes) }]);
 }
 
 /** The fields that are set. */

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import {
   DataPacket,
+  DataStream_ByteHeader,
   DataStream_Chunk,
   DataStream_Header,
   DataStream_TextHeader,
@@ -211,6 +212,19 @@ test('a text stream reaches other LiveKit clients in parts, and other peers as o
   text('large', ['x'.repeat(40_000), 'x'.repeat(40_000)]);
   assert.deepEqual(own.of('data'), [{ from: 'ada', label: 'lk.chat', payload: 'hello you' }]);
   assert.equal(sent.filter(({ to }) => to === 'bob').length, 11);
+});
+
+test('a byte stream reaches other peers as one message with its name and type', async (t) => {
+  const { ada, own } = await start(t);
+  const send = (value: DataPacket['value']) => ada.receive('_reliable', packetOf({ value }));
+  const contentHeader = { case: 'byteHeader' as const, value: new DataStream_ByteHeader({ name: 'dot.png' }) };
+  send({ case: 'streamHeader', value: new DataStream_Header({ streamId: '1', topic: 'files', mimeType: 'image/png', contentHeader }) });
+  for (const content of [Buffer.of(0x89, 0x50), Buffer.of(0x4e)])
+    send({ case: 'streamChunk', value: new DataStream_Chunk({ streamId: '1', content }) });
+  assert.deepEqual(own.of('data'), []);
+  send({ case: 'streamTrailer', value: new DataStream_Trailer({ streamId: '1' }) });
+  const payload = { name: 'dot.png', mimeType: 'image/png', base64: 'iVBO' };
+  assert.deepEqual(own.of('data'), [{ from: 'ada', label: 'files', payload }]);
 });
 
 test('a client without the permission sends no packets', async (t) => {
