@@ -121,12 +121,12 @@ export const layers = [
     name: 'browser',
     worker: true,
     builds: true,
-    packages: [...aptPackages.browser, ...aptPackages.firefox, ...aptPackages.networks],
+    packages: [...aptPackages.browser, ...aptPackages.firefox, ...aptPackages.networks, ...aptPackages.sip],
     programs: ['versitygw'],
     cores: 0.45,
     // The latency of a stream that is composed, encoded and played; media of processes that lose it if they run late; calls of LiveKit's
-    // clients, which end attempts after 15 s.
-    heavy: { hls: 1.5, 'livekit-firefox': 1.5, 'livekit-native': 1, 'livekit-reconnect': 1.5 },
+    // clients, which end attempts after 15 s; a browser that estimates its uplink.
+    heavy: { hls: 1.5, 'livekit-firefox': 1.5, 'livekit-native': 1, 'livekit-reconnect': 1.5, 'move-thin-uplink': 1.2 },
     light: {
       'client-reconnect': 0.35,
       'console-recordings': 0.3,
