@@ -1,13 +1,14 @@
 // Dependency descriptor (AV1 RTP specification, appendix A): without it, browsers cannot decode several spatial layers of AV1.
-import { getSupportedRtpCapabilities } from 'mediasoup';
+import { getSupportedRtpCapabilities, parseScalabilityMode } from 'mediasoup';
 import type { Consumer, RtpParameters } from 'mediasoup/types';
 
 const uri = 'https://aomediacodec.github.io/av1-rtp-spec/#dependency-descriptor-rtp-header-extension';
 const capability = getSupportedRtpCapabilities().headerExtensions?.find((each) => each.uri === uri);
 
-/** True for layers of AV1 in one stream. */
+/** True for several spatial layers of AV1 in one stream. */
 export function hasDependencies({ type, rtpParameters }: Pick<Consumer, 'type' | 'rtpParameters'>): boolean {
-  return type === 'svc' && isAv1(rtpParameters);
+  const [encoding] = rtpParameters.encodings ?? [];
+  return type === 'svc' && isAv1(rtpParameters) && parseScalabilityMode(encoding?.scalabilityMode).spatialLayers > 1;
 }
 
 /**

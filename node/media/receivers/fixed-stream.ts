@@ -135,9 +135,17 @@ export class ContinuedStream implements FixedStream {
       toError: (error) => error,
     });
     this.#trackIds.set(consumer, trackId);
-    // The stream has no extension for more, because other tracks follow in it.
-    if (hasDependencies(consumer)) await this.#context.leg.worker.call('set layers', consumer.setPreferredLayers({ spatialLayer: 0 }));
+    if (hasDependencies(consumer)) await this.#preferSmallest(consumer);
     return consumer;
+  }
+
+  /** The stream has no extension for more, because other tracks follow in it. */
+  async #preferSmallest(consumer: Consumer): Promise<void> {
+    const { worker } = this.#context.leg;
+    await worker.call('set layers', consumer.setPreferredLayers({ spatialLayer: 0 })).catch((error: unknown) => {
+      consumer.close();
+      throw error;
+    });
   }
 
   /** The worker reports a key frame, or a packet of audio. The predecessor is not needed after it. */
