@@ -1,12 +1,12 @@
 // Dependency descriptor (AV1 RTP specification, appendix A): without it, browsers cannot decode several spatial layers of AV1.
 import { getSupportedRtpCapabilities, parseScalabilityMode } from 'mediasoup';
-import type { Consumer, RtpParameters } from 'mediasoup/types';
+import type { Consumer, Producer, RtpParameters } from 'mediasoup/types';
 
 const uri = 'https://aomediacodec.github.io/av1-rtp-spec/#dependency-descriptor-rtp-header-extension';
 const capability = getSupportedRtpCapabilities().headerExtensions?.find((each) => each.uri === uri);
 
 /** True for several spatial layers of AV1 in one stream. */
-export function hasDependencies({ type, rtpParameters }: Pick<Consumer, 'type' | 'rtpParameters'>): boolean {
+export function hasDependencies({ type, rtpParameters }: Consumer | Producer): boolean {
   const [encoding] = rtpParameters.encodings ?? [];
   return type === 'svc' && isAv1(rtpParameters) && parseScalabilityMode(encoding?.scalabilityMode).spatialLayers > 1;
 }

@@ -1,5 +1,5 @@
 // Consumer of a track at the leg of its receiver: how peers, fixed streams and components receive.
-import type { Consumer, ConsumerOptions, Producer, RtpCapabilities, Transport } from 'mediasoup/types';
+import type { Consumer, ConsumerLayers, ConsumerOptions, Producer, RtpCapabilities, Transport } from 'mediasoup/types';
 import { canReceive } from '../codecs.ts';
 import type { Leg } from '../legs/leg.ts';
 import type { LegTracks } from '../legs/room-tracks.ts';
@@ -14,6 +14,8 @@ type Receiver = {
 };
 
 type ConsumeOptions = Pick<ConsumerOptions, 'rtpCapabilities' | 'mid'> & {
+  /** The layers that the receiver gets from the beginning; default: all. */
+  layersOf?: (track: Producer) => ConsumerLayers | undefined;
   onClosed: (consumer: Consumer) => void;
   /** The error to throw if the worker rejects the consumer. */
   toError: (error: unknown) => unknown;
@@ -34,11 +36,12 @@ export function receivableId(tracks: LegTracks<Producer>, trackId: string, capab
 export async function consumeTrack(
   trackId: string,
   { leg, tracks, transport }: Receiver,
-  { rtpCapabilities, mid, onClosed, toError }: ConsumeOptions,
+  { rtpCapabilities, mid, layersOf, onClosed, toError }: ConsumeOptions,
 ): Promise<ConsumedTrack> {
   const { worker } = leg;
   const { made: producer, interest, release } = await tracks.hold(trackId);
-  const preferredLayers = initialLayers(producer);
+  const initial = initialLayers(producer);
+  const preferredLayers = initial ?? layersOf?.(producer);
   const options = {
     producerId: producer.id,
     rtpCapabilities,
@@ -59,7 +62,7 @@ export async function consumeTrack(
   });
   // If the track ended meanwhile, the worker's notification arrived before there was a listener.
   if (producer.closed) consumer.close();
-  if (!preferredLayers) return { consumer, limiter: undefined, interest };
+  if (!initial) return { consumer, limiter: undefined, interest };
   const limiter = new InitialLayerLimiter(consumer, async (layers) => {
     await worker.call('set layers', consumer.setPreferredLayers(layers)).catch((error: unknown) => {
       throw toWorkerError(error, () => trackNotFoundError(trackId));

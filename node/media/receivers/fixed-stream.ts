@@ -128,6 +128,8 @@ export class ContinuedStream implements FixedStream {
     const { consumer } = await consumeTrack(sentId, this.#context, {
       rtpCapabilities: this.#capabilities,
       mid: this.#options.mid,
+      // The stream has no extension for more, because other tracks follow in it.
+      layersOf: (track) => (hasDependencies(track) ? { spatialLayer: 0 } : undefined),
       // It may have taken the stream over: then the one before it no longer sends.
       onClosed: (closed) => {
         if (this.#next === closed) this.#sending?.close();
@@ -135,17 +137,7 @@ export class ContinuedStream implements FixedStream {
       toError: (error) => error,
     });
     this.#trackIds.set(consumer, trackId);
-    if (hasDependencies(consumer)) await this.#preferSmallest(consumer);
     return consumer;
-  }
-
-  /** The stream has no extension for more, because other tracks follow in it. */
-  async #preferSmallest(consumer: Consumer): Promise<void> {
-    const { worker } = this.#context.leg;
-    await worker.call('set layers', consumer.setPreferredLayers({ spatialLayer: 0 })).catch((error: unknown) => {
-      consumer.close();
-      throw error;
-    });
   }
 
   /** The worker reports a key frame, or a packet of audio. The predecessor is not needed after it. */
