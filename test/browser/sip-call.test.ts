@@ -2,14 +2,13 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { decodeG711 } from '../../node/components/sip/audio/g711.ts';
 import { DigitReceiver, DigitSender, digitToEvent } from '../../node/components/sip/audio/telephone-event.ts';
 import { eventuallyIn } from '../kit/browser/browser.ts';
 import { eventually } from '../kit/eventually.ts';
-import { concat, decibels, levelOf, steadyLevelOf } from '../kit/media/tones.ts';
+import { decibels, levelOf, steadyLevelOf } from '../kit/media/tones.ts';
 import { freePorts } from '../kit/network/free-ports.ts';
 import { watchEvents } from '../kit/network/room-sockets.ts';
-import { answeredCall } from '../kit/sip/answered-call.ts';
+import { answeredCall, heardSince, isLoud } from '../kit/sip/answered-call.ts';
 import { digitType, makeVoice, type RtpPhone } from '../kit/sip/rtp-phone.ts';
 import { enter, startClientFixture } from './client-kit.ts';
 
@@ -18,17 +17,6 @@ const phoneTone = 1000;
 const rate = 8000;
 const timeoutMs = 60_000;
 const rounds = 12;
-
-/** PCMA samples that the phone received since then. */
-function heardSince(phone: RtpPhone, since: number): Float32Array {
-  return concat(
-    phone.heard.filter(({ at, payloadType }) => at >= since && payloadType === 8).map(({ payload }) => decodeG711('PCMA', payload)),
-  );
-}
-
-function isLoud(payload: Buffer): boolean {
-  return decodeG711('PCMA', payload).some((sample) => Math.abs(sample) > 0.1);
-}
 
 /** A room with Chromium in it and an answered phone call. */
 async function call(t: TestContext) {

@@ -3,16 +3,15 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { reportSchema } from '../../api/recording-report.ts';
-import { decodeG711 } from '../../node/components/sip/audio/g711.ts';
 import { eventually } from '../kit/eventually.ts';
 import { samplesOf } from '../kit/media/recorded-file.ts';
 import { addComponent, withSources } from '../kit/media/sources.ts';
-import { concat, levelOf, steadyLevelOf } from '../kit/media/tones.ts';
+import { levelOf, steadyLevelOf } from '../kit/media/tones.ts';
 import { freePorts } from '../kit/network/free-ports.ts';
 import { watchEvents } from '../kit/network/room-sockets.ts';
 import { startNode } from '../kit/processes/start-node.ts';
 import { assertPrompt } from '../kit/promised-time.ts';
-import { answeredCall } from '../kit/sip/answered-call.ts';
+import { answeredCall, heardSince, isLoud } from '../kit/sip/answered-call.ts';
 import { makeVoice, type RtpPhone } from '../kit/sip/rtp-phone.ts';
 
 /** In hertz. */
@@ -23,15 +22,12 @@ const promisedPath = 2_000;
 
 /** Times of the packets in which the phone hears something. */
 function loudTimes({ heard }: RtpPhone): number[] {
-  return heard
-    .filter(({ payloadType, payload }) => payloadType === 8 && decodeG711('PCMA', payload).some((sample) => Math.abs(sample) > 0.05))
-    .map(({ at }) => at);
+  return heard.filter(({ payloadType, payload }) => payloadType === 8 && isLoud(payload)).map(({ at }) => at);
 }
 
 /** True if the phone has heard the tone for the last second. */
-function hearsTone({ heard }: RtpPhone): boolean {
-  const last = heard.slice(-50).filter(({ payloadType }) => payloadType === 8);
-  const samples = concat(last.map(({ payload }) => decodeG711('PCMA', payload)));
+function hearsTone(phone: RtpPhone): boolean {
+  const samples = heardSince(phone, performance.now() - 1_000);
   return samples.length >= rate * 0.9 && steadyLevelOf(samples, roomTone, rate) > 0.05 && levelOf(samples, phoneTone, rate) < 0.01;
 }
 

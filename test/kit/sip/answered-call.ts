@@ -1,13 +1,26 @@
 // Answered call: a sip component of a room, and a phone behind a real registrar that has answered its call.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
+import { decodeG711 } from '../../../node/components/sip/audio/g711.ts';
 import type { ApiClient } from '../answers/api-client.ts';
 import { eventually } from '../eventually.ts';
 import { postWhenIdle } from '../media/sources.ts';
+import { concat } from '../media/tones.ts';
 import type { watchEvents } from '../network/room-sockets.ts';
 import { account, Kamailio } from './kamailio.ts';
 import { RtpPhone } from './rtp-phone.ts';
 import * as far from './sipp.ts';
+
+/** Samples that a phone with PCMA received since then. */
+export function heardSince(phone: RtpPhone, since: number): Float32Array {
+  return concat(
+    phone.heard.filter(({ at, payloadType }) => at >= since && payloadType === 8).map(({ payload }) => decodeG711('PCMA', payload)),
+  );
+}
+
+export function isLoud(payload: Buffer): boolean {
+  return decodeG711('PCMA', payload).some((sample) => Math.abs(sample) > 0.1);
+}
 
 export type CallOptions = {
   api: ApiClient;
