@@ -61,7 +61,6 @@ async function startPages(t: TestContext) {
     id: `peer-${index}`,
     tone: index % perSpeaker === 0 ? lowestTone + index * toneStep : undefined,
   }));
-  const url = `ws://127.0.0.1:${node.port}/socket/peer/websocket`;
   const speakers: { id: string; tone: number; trackId: string }[] = [];
   const pages: { page: Page; ids: string[] }[] = [];
   for (let first = 0; first < others; first += perPage) {
@@ -77,7 +76,7 @@ async function startPages(t: TestContext) {
         await room.room.join();
         return tone && (await room.room.publish(kit.tone(tone))).id;
       };
-      const trackId = await page.evaluate(join, { id, tone, url, token });
+      const trackId = await page.evaluate(join, { id, tone, url: node.peerSocketUrl, token });
       if (trackId && tone) speakers.push({ id, tone, trackId });
     }
   }
