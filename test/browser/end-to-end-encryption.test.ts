@@ -55,22 +55,13 @@ test("LiveKit's encryption passes through: clients with the key see, hear, read 
   assert.equal(await eve.page.evaluate(() => livekit.rooms.main?.toneOf('ada')), 0);
 
   // Each layer starts with a key frame, which the media worker finds.
-  for (const [quality, isLow] of [
-    ['LOW', true],
-    ['HIGH', false],
-    ['LOW', true],
+  for (const [quality, least, most] of [
+    ['LOW', 320, 320],
+    ['HIGH', 321, 1_280],
+    ['LOW', 320, 320],
   ] as const) {
-    await eventuallyIn(
-      bob.page,
-      async ([wanted, low]) => {
-        const { main } = livekit.rooms;
-        const publications = [...(main?.room.remoteParticipants.get('ada')?.videoTrackPublications.values() ?? [])];
-        publications[0]?.setVideoQuality(livekit.VideoQuality[wanted]);
-        const width = (await main?.frameOf('ada'))?.width ?? 0;
-        return low ? width === 320 : width > 320;
-      },
-      [quality, isLow] as const,
-    );
+    await bob.prefer(ada, quality);
+    await bob.seesWidth(ada, least, most);
     await bob.sees(ada, red);
   }
 

@@ -47,7 +47,7 @@ test('a publisher sends the layers that receivers need, and none without a recei
   await bob.sees(ada, red);
   await show(bob, 640);
   await sends(ada, [0, 1]);
-  await eventuallyIn(bob.page, async () => ((await kit.rooms.main?.frameOf('ada'))?.width ?? 0) === 640);
+  await bob.seesWidth(ada, 640);
 
   await fixture.node.api.delete(`/room/${fixture.roomId}/peer/bob`);
   await sends(ada, []);

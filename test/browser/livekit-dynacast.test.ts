@@ -21,25 +21,12 @@ async function encodes({ page }: LiveKitPeer, rids: readonly string[]): Promise<
   );
 }
 
-/** Changes what the client shows of the video of `ada`. */
-async function choose({ page }: LiveKitPeer, wanted: { quality: 'LOW' | 'HIGH' } | { enabled: boolean }): Promise<void> {
-  await page.evaluate((change) => {
+/** Shows the video of `ada`, or does not. */
+async function enable({ page }: LiveKitPeer, enabled: boolean): Promise<void> {
+  await page.evaluate((wanted) => {
     const [publication] = livekit.rooms.main?.room.remoteParticipants.get('ada')?.videoTrackPublications.values() ?? [];
-    if ('quality' in change) publication?.setVideoQuality(livekit.VideoQuality[change.quality]);
-    else publication?.setEnabled(change.enabled);
-  }, wanted);
-}
-
-/** Resolves when the client shows a video of `ada` that is as wide as the smallest layer, or wider. */
-async function showsLayer({ page }: LiveKitPeer, smallest: boolean): Promise<void> {
-  await eventuallyIn(
-    page,
-    async (small) => {
-      const { width = 0 } = (await livekit.rooms.main?.frameOf('ada')) ?? {};
-      return width > 0 && (width === 320) === small;
-    },
-    smallest,
-  );
+    publication?.setEnabled(wanted);
+  }, enabled);
 }
 
 test('a client with dynacast encodes the layers that receivers of any protocol, or a recording, need', async (t) => {
@@ -52,15 +39,15 @@ test('a client with dynacast encodes the layers that receivers of any protocol, 
   const bob = await LiveKitPeer.join(fixture, 'bob');
   await bob.sees(ada, red);
   await encodes(ada, both);
-  await choose(bob, { quality: 'LOW' });
+  await bob.prefer(ada, 'LOW');
   await encodes(ada, ['q']);
-  await showsLayer(bob, true);
+  await bob.seesWidth(ada, 320);
   await bob.sees(ada, red);
-  await choose(bob, { quality: 'HIGH' });
+  await bob.prefer(ada, 'HIGH');
   await encodes(ada, both);
-  await showsLayer(bob, false);
+  await bob.seesWidth(ada, 321, 1_280);
 
-  await choose(bob, { enabled: false });
+  await enable(bob, false);
   await encodes(ada, []);
   const { id } = (await node.api.post(`/room/${roomId}/component`, { type: 'recording' })).body.data;
   await encodes(ada, both);
@@ -71,7 +58,7 @@ test('a client with dynacast encodes the layers that receivers of any protocol, 
   await own.sees(ada, red);
   await node.api.delete(`/room/${roomId}/peer/own`);
   await encodes(ada, []);
-  await choose(bob, { enabled: true });
+  await enable(bob, true);
   await bob.sees(ada, red);
   await encodes(ada, both);
 });

@@ -93,6 +93,19 @@ export class LiveKitPeer<Own extends ScriptedPage = Page> extends MediaPage<Own>
     }, publishing);
   }
 
+  /** Requests the video of the other participant in a quality, once it is published. */
+  async prefer(other: { id: string }, quality: 'LOW' | 'HIGH'): Promise<void> {
+    await eventuallyIn(
+      this.page,
+      ([id, wanted]) => {
+        const [publication] = livekit.rooms.main?.room.remoteParticipants.get(id)?.videoTrackPublications.values() ?? [];
+        publication?.setVideoQuality(livekit.VideoQuality[wanted]);
+        return publication !== undefined;
+      },
+      [other.id, quality] as const,
+    );
+  }
+
   /** With which the client joins again. */
   token(): Promise<string | undefined> {
     return this.page.evaluate(() => (livekit.rooms.main?.room as unknown as { engine: { token?: string } } | undefined)?.engine.token);

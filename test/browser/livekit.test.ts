@@ -34,21 +34,11 @@ test("a participant with LiveKit's client and a peer of the client library see a
   // Another participant chooses a layer.
   const bob = await LiveKitPeer.join(fixture, 'bob');
   await bob.sees(ada, red);
-  const width = (quality: 'LOW' | 'HIGH', low: boolean) =>
-    eventuallyIn(
-      bob.page,
-      async ([wanted, isLow]) => {
-        const { main } = livekit.rooms;
-        const publications = [...(main?.room.remoteParticipants.get('ada')?.trackPublications.values() ?? [])];
-        publications.find(({ kind }) => kind === 'video')?.setVideoQuality(livekit.VideoQuality[wanted]);
-        const seen = (await main?.frameOf('ada'))?.width ?? 0;
-        return isLow ? seen === 320 : seen > 320;
-      },
-      [quality, low] as const,
-    );
-  await width('LOW', true);
+  await bob.prefer(ada, 'LOW');
+  await bob.seesWidth(ada, 320);
   // The publisher may not send the largest layer on a busy computer.
-  await width('HIGH', false);
+  await bob.prefer(ada, 'HIGH');
+  await bob.seesWidth(ada, 321, 1_280);
 
   // A video that is not shown is paused.
   const enable = (enabled: boolean) =>

@@ -34,6 +34,19 @@ export class MediaPage<Own extends ScriptedPage = Page> {
     );
   }
 
+  /** Resolves when the video of the other participant arrives in a width of this range, in pixels. */
+  async seesWidth(other: { id: string }, least: number, most = least): Promise<void> {
+    await eventuallyIn(
+      this.page,
+      async ([script, id, from, to]) => {
+        const scripts = globalThis as unknown as Record<string, PageScript>;
+        const { width = 0 } = (await scripts[script]?.rooms.main?.frameOf(id)) ?? {};
+        return from <= width && width <= to;
+      },
+      [this.#script, other.id, least, most] as const,
+    );
+  }
+
   /** Resolves when the loudest frequency of the other participant is this one; 0 is silence. */
   async hears(other: { id: string }, frequency: number): Promise<void> {
     await eventuallyIn(

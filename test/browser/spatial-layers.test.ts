@@ -1,21 +1,8 @@
 // Several spatial layers in one stream of VP9 and AV1, in Chromium: receivers at two media workers and a WHEP player decode them.
 import { test } from 'node:test';
-import { eventuallyIn } from '../kit/browser/browser.ts';
 import { splitRooms } from '../kit/processes/start-node.ts';
-import { css, enter, type PagePeer, red, startClientFixture } from './client-kit.ts';
+import { css, enter, red, startClientFixture } from './client-kit.ts';
 import { newPlayer, play, shows } from './whep-kit.ts';
-
-/** The video of `ada` is 640 pixels wide. Resolves when it is seen in this width, or less. */
-async function seesWidth({ page }: PagePeer, most: 640 | 320): Promise<void> {
-  await eventuallyIn(
-    page,
-    async (expected) => {
-      const { width = 0 } = (await kit.rooms.main?.frameOf('ada')) ?? {};
-      return expected === 640 ? width === 640 : width > 0 && width <= expected;
-    },
-    most,
-  );
-}
 
 for (const codec of ['vp9', 'av1']) {
   test(`receivers decode the layers of ${codec} that fit their elements`, async (t) => {
@@ -30,11 +17,11 @@ for (const codec of ['vp9', 'av1']) {
     );
     for (const id of ['bob', 'carl']) {
       const peer = await enter(fixture, id);
-      await seesWidth(peer, 640);
+      await peer.seesWidth(ada, 640);
       await peer.page.evaluate(() => {
         for (const video of document.querySelectorAll('video')) video.style.cssText = 'width:160px;height:90px';
       });
-      await seesWidth(peer, 320);
+      await peer.seesWidth(ada, 1, 320);
       await peer.sees(ada, red);
     }
     const { page } = await newPlayer(fixture, play);
