@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { openHideablePage } from '../kit/browser/browser.ts';
 import { splitRooms } from '../kit/processes/start-node.ts';
 import { enter, red, startClientFixture } from './client-kit.ts';
-import { enterToo, moveWithoutGap, publish, tones } from './move-kit.ts';
+import { enterToo, moveWithoutGap, playing, publish, tones } from './move-kit.ts';
 
 const bobsTone = 1_320;
 
@@ -18,9 +18,11 @@ test('a peer in a hidden page keeps audio, elements and track ids when it is mov
   await enterToo(fixture, bob, 'carl');
   await Promise.all([bob.sees(ada, red), bob.hears(ada, tones.ada), ada.hears(bob, bobsTone)]);
 
+  const still = { room: 'carl', peer: ada };
+  await playing(bob, [{ room: 'main', peer: ada }, still]);
   await setHidden(true);
   const keptByAda = await ada.shown();
-  await moveWithoutGap(t, { fixture, moved: bob, bob, ada, still: { room: 'carl', peer: ada }, hidden: true });
+  await moveWithoutGap(t, { fixture, moved: bob, bob, ada, still, hidden: true });
   await ada.hears(bob, bobsTone);
   assert.deepEqual(await ada.shown(), keptByAda);
   assert.ok((await bob.notes('trackReplaced')).length >= 4);

@@ -43,10 +43,19 @@ export async function enterToo({ node, roomId }: ClientFixture, { page }: PagePe
   );
 }
 
+function named(watched: readonly Watched[]): [room: string, peerId: string][] {
+  return watched.map(({ room, peer }) => [room, peer.id]);
+}
+
+/** Resolves when these peers were seen in a page, which no longer happens once it is hidden. */
+export async function playing({ page }: Pick<PagePeer, 'page'>, watched: readonly Watched[]): Promise<void> {
+  await eventuallyIn(page, (each) => each.every(([room, id]) => kit.rooms[room]?.plays(id)), named(watched));
+}
+
 /** What is seen and heard in a page meanwhile. */
 async function watching({ page }: PagePeer, watched: readonly Watched[], work: () => Promise<unknown>): Promise<Continuity[]> {
-  const given = watched.map(({ room, peer }): [string, string] => [room, peer.id]);
-  await eventuallyIn(page, (each) => each.every(([room, id]) => kit.rooms[room]?.plays(id)), given);
+  await playing({ page }, watched);
+  const given = named(watched);
   await page.evaluate((each) => each.map(([room, id]) => kit.rooms[room]?.watch(id)), given);
   await work();
   const seen = await page.evaluate((each) => each.flatMap(([room, id]) => kit.rooms[room]?.endWatch(id) ?? []), given);
