@@ -39,6 +39,8 @@ export class NodeMessageChannels implements MessageChannels {
   readonly #options: MessageChannelsOptions;
   /** Label of each stream that the client opened. */
   readonly #incoming = new Map<number, string>();
+  /** Those that acknowledge on streams of the client. */
+  readonly #acknowledging = new Map<number, Promise<DataConsumer>>();
   readonly #outgoing = new Map<string, Outgoing>();
   readonly #owned: { close(): void }[] = [];
   /** Pass messages of the client from the media worker to the node. */
@@ -118,7 +120,9 @@ export class NodeMessageChannels implements MessageChannels {
   }
 
   async #acknowledge(streamId: number): Promise<void> {
-    const consumer = await this.#consume(this.#options.send, streamId, true);
+    const acknowledging = this.#acknowledging.get(streamId) ?? this.#consume(this.#options.send, streamId, true);
+    this.#acknowledging.set(streamId, acknowledging);
+    const consumer = await acknowledging;
     await consumer.send(ackMessage, payloadProtocol.dcep);
   }
 

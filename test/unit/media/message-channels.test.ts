@@ -4,6 +4,7 @@ import { EventEmitter } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { openMessage, payloadProtocol } from '../../../node/media/data/dcep.ts';
 import { type MessageChannelsOptions, NodeMessageChannels } from '../../../node/media/data/message-channels.ts';
+import { turns } from '../../kit/turns.ts';
 
 class Tap extends EventEmitter {
   paused = false;
@@ -24,7 +25,12 @@ class Tap extends EventEmitter {
 async function open(t: TestContext) {
   const taps: Tap[] = [];
   const received: string[] = [];
-  const consumeData = async () => new Tap();
+  const sending: Tap[] = [];
+  const consumeData = async () => {
+    const consumer = new Tap();
+    sending.push(consumer);
+    return consumer;
+  };
   const options = {
     worker: { call: (_: string, call: Promise<unknown>) => call },
     send: { produceData: async () => ({ id: 'p', close: () => {} }), consumeData },
@@ -46,8 +52,9 @@ async function open(t: TestContext) {
   const [first] = taps;
   assert.ok(first);
   const send = (message: Buffer, protocol: number) => first.emit('message', message, protocol);
-  send(openMessage('_lossy', false), payloadProtocol.dcep);
-  return { taps, received, channels, say: (text: string) => send(Buffer.from(text), payloadProtocol.binary) };
+  const openChannel = () => send(openMessage('_lossy', false), payloadProtocol.dcep);
+  openChannel();
+  return { taps, sending, received, channels, openChannel, say: (text: string) => send(Buffer.from(text), payloadProtocol.binary) };
 }
 
 test('of a client that sends too many messages, the media worker drops them for a second', async (t) => {
@@ -71,4 +78,11 @@ test('closed channels read nothing, and a message of a stream without an opened 
   channels.close();
   say('late');
   assert.deepEqual(received, ['read']);
+});
+
+test('a channel that a client opens again and again is acknowledged by one consumer', async (t) => {
+  const { sending, openChannel } = await open(t);
+  for (let index = 0; index < 100; index += 1) openChannel();
+  await turns();
+  assert.equal(sending.length, 1);
 });
