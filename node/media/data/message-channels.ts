@@ -5,6 +5,7 @@ import { Timer } from '../../common/timer.ts';
 import { TokenBucket } from '../../common/token-bucket.ts';
 import type { MessageChannel, MessageChannelListener, MessageChannels } from '../../rooms/interfaces.ts';
 import { mediaClosedError, toWorkerError } from '../media-error.ts';
+import { SingleFlight } from '../single-flight.ts';
 import type { WorkerProcess } from '../worker/worker-process.ts';
 import { ackMessage, openMessage, payloadProtocol, readOpen } from './dcep.ts';
 
@@ -39,8 +40,8 @@ export class NodeMessageChannels implements MessageChannels {
   readonly #options: MessageChannelsOptions;
   /** Label of each stream that the client opened. */
   readonly #incoming = new Map<number, string>();
-  /** Those that acknowledge on streams of the client. */
-  readonly #acknowledging = new Map<number, Promise<DataConsumer>>();
+  /** Those that acknowledge on streams of the client, by stream. */
+  readonly #acknowledging = new SingleFlight<DataConsumer>(mediaClosedError);
   readonly #outgoing = new Map<string, Outgoing>();
   readonly #owned: { close(): void }[] = [];
   /** Pass messages of the client from the media worker to the node. */
@@ -120,9 +121,7 @@ export class NodeMessageChannels implements MessageChannels {
   }
 
   async #acknowledge(streamId: number): Promise<void> {
-    const acknowledging = this.#acknowledging.get(streamId) ?? this.#consume(this.#options.send, streamId, true);
-    this.#acknowledging.set(streamId, acknowledging);
-    const consumer = await acknowledging;
+    const consumer = await this.#acknowledging.getOrMake(String(streamId), () => this.#consume(this.#options.send, streamId, true));
     await consumer.send(ackMessage, payloadProtocol.dcep);
   }
 
