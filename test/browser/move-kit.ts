@@ -48,13 +48,14 @@ function named(watched: readonly Watched[]): [room: string, peerId: string][] {
 }
 
 /** Resolves when these peers were seen in a page, which no longer happens once it is hidden. */
-export async function playing({ page }: Pick<PagePeer, 'page'>, watched: readonly Watched[]): Promise<void> {
+export async function playing({ page }: PagePeer, watched: readonly Watched[]): Promise<void> {
   await eventuallyIn(page, (each) => each.every(([room, id]) => kit.rooms[room]?.plays(id)), named(watched));
 }
 
 /** What is seen and heard in a page meanwhile. */
-async function watching({ page }: PagePeer, watched: readonly Watched[], work: () => Promise<unknown>): Promise<Continuity[]> {
-  await playing({ page }, watched);
+async function watching(peer: PagePeer, watched: readonly Watched[], work: () => Promise<unknown>): Promise<Continuity[]> {
+  const { page } = peer;
+  await playing(peer, watched);
   const given = named(watched);
   await page.evaluate((each) => each.map(([room, id]) => kit.rooms[room]?.watch(id)), given);
   await work();
