@@ -1,9 +1,10 @@
 // Dependency descriptor (AV1 RTP specification, appendix A): without it, browsers cannot decode several spatial layers of AV1.
 import { getSupportedRtpCapabilities, parseScalabilityMode } from 'mediasoup';
 import type { Consumer, Producer, RtpParameters } from 'mediasoup/types';
+import { dependencyExtension } from '../common/header-extensions.ts';
+import type { ReceiverNumbers } from '../rooms/interfaces.ts';
 
-const uri = 'https://aomediacodec.github.io/av1-rtp-spec/#dependency-descriptor-rtp-header-extension';
-const capability = getSupportedRtpCapabilities().headerExtensions?.find((each) => each.uri === uri);
+const capability = getSupportedRtpCapabilities().headerExtensions?.find(({ uri }) => uri === dependencyExtension);
 
 /** True for several spatial layers of AV1 in one stream. */
 export function hasDependencies({ type, rtpParameters }: Consumer | Producer): boolean {
@@ -19,6 +20,11 @@ export function withDependencies(rtpParameters: RtpParameters): RtpParameters {
   if (!capability || !isAv1(rtpParameters)) return rtpParameters;
   const extension = { uri: capability.uri, id: capability.preferredId, encrypt: false };
   return { ...rtpParameters, headerExtensions: [...(rtpParameters.headerExtensions ?? []), extension] };
+}
+
+/** True if a receiver has the extension in its numbers. */
+export function hasDependencyNumber({ extensions }: ReceiverNumbers): boolean {
+  return extensions.some(({ room }) => room === capability?.preferredId);
 }
 
 function isAv1({ codecs }: RtpParameters): boolean {

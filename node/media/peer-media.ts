@@ -11,7 +11,9 @@ import type {
   PeerMedia,
   PeerMediaListener,
   PublishTrackOptions,
+  ReceiverSections,
   Subscription,
+  TransportUse,
   WireObject,
 } from '../rooms/interfaces.ts';
 import { describeTrack } from './codecs.ts';
@@ -28,6 +30,7 @@ import { type Interest, maxLayer } from './receivers/demand.ts';
 import { ContinuedStream } from './receivers/fixed-stream.ts';
 import type { InitialLayerLimiter } from './receivers/initial-layers.ts';
 import { ReceivedConsumers } from './receivers/received-consumers.ts';
+import { consumeInSection } from './receivers/section.ts';
 import { nameStream } from './receivers/stream-name.ts';
 import { whenConnected } from './receivers/when-connected.ts';
 import { SingleFlight } from './single-flight.ts';
@@ -66,6 +69,8 @@ export class MediaPeer implements PeerMedia {
   readonly #paused = new WeakSet<Consumer>();
   readonly #fixed = new Set<ContinuedStream>();
   readonly #limiters = new WeakMap<Consumer, InitialLayerLimiter>();
+  /** Undefined if the receiver accepts what the node offers. */
+  #sections: ReceiverSections | undefined;
   /** Caches validated capabilities: they stay the same object from join on. */
   readonly #capabilities = new WeakMap<WireObject, RtpCapabilities>();
   #closed = false;
@@ -91,9 +96,13 @@ export class MediaPeer implements PeerMedia {
     this.#options.listener.lost?.();
   }
 
-  async createTransport(direction: Direction, options: { sctp: boolean }): Promise<WireObject> {
+  async createTransport(use: TransportUse, options: { sctp: boolean }): Promise<WireObject> {
     this.#assertOpen();
-    return this.#transports.create(direction, options);
+    return this.#transports.create(use, options);
+  }
+
+  receiveIn(sections: ReceiverSections): void {
+    this.#sections = sections;
   }
 
   async connectTransport(transportId: string, dtlsParameters: WireObject): Promise<void> {
@@ -293,7 +302,10 @@ export class MediaPeer implements PeerMedia {
     };
     const onClosed = (consumer: Consumer) => this.#received.ended(trackId, generation, consumer);
     const options = { rtpCapabilities, onClosed, toError };
-    const { consumer, limiter, interest } = await consumeTrack(sentId, { leg, tracks, transport }, options);
+    const receiver = { leg, tracks, transport };
+    const sections = this.#sections;
+    const consuming = sections ? consumeInSection(sections, sentId, receiver, options) : consumeTrack(sentId, receiver, options);
+    const { consumer, limiter, interest } = await consuming;
     this.#interests.set(consumer, interest);
     if (limiter) this.#limiters.set(consumer, limiter);
     consumer.on('layerschange', (layers) => {

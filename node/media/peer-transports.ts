@@ -1,8 +1,8 @@
-// WebRTC transports of a peer: one to send and one to receive.
+// WebRTC transports of a peer: one to send and one to receive, or one for both.
 import type { WebRtcTransport } from 'mediasoup/types';
 import { ServiceError } from '../../api/errors.ts';
 import type { Log } from '../common/log.ts';
-import type { Direction, PeerMediaListener, WireObject } from '../rooms/interfaces.ts';
+import type { Direction, PeerMediaListener, TransportUse, WireObject } from '../rooms/interfaces.ts';
 import { candidatesFor } from './addresses.ts';
 import type { Leg } from './legs/leg.ts';
 import { mediaClosedError, toClientError, toWorkerError } from './media-error.ts';
@@ -39,14 +39,17 @@ export class PeerTransports {
     this.#options = options;
   }
 
-  async create(direction: Direction, { sctp }: { sctp: boolean }): Promise<WireObject> {
-    const request = Symbol(direction);
-    this.#newest.set(direction, request);
+  async create(use: TransportUse, { sctp }: { sctp: boolean }): Promise<WireObject> {
+    const directions: readonly Direction[] = use === 'both' ? ['send', 'recv'] : [use];
+    const request = Symbol(use);
     const { leg, addresses, maxIncomingBitrate } = this.#options;
     const { worker } = leg;
-    const before = this.#transports.get(direction);
-    if (before) worker.closeTransport(before);
-    this.#transports.delete(direction);
+    for (const direction of directions) {
+      this.#newest.set(direction, request);
+      const before = this.#transports.get(direction);
+      if (before) worker.closeTransport(before);
+      for (const [each, transport] of this.#transports) if (transport === before) this.#transports.delete(each);
+    }
     const known = addresses();
     const router = await leg.router();
     const protocols = { enableUdp: true, enableTcp: true, preferUdp: true };
@@ -56,15 +59,16 @@ export class PeerTransports {
       throw toWorkerError(error, mediaClosedError);
     });
     try {
-      const bitrate = direction === 'send' ? maxIncomingBitrate() : undefined;
+      const bitrate = use === 'recv' ? undefined : maxIncomingBitrate();
       if (bitrate !== undefined) await worker.call('limit bitrate', transport.setMaxIncomingBitrate(bitrate));
       if (this.#closed) throw mediaClosedError();
-      if (this.#newest.get(direction) !== request) throw new ServiceError('conflict', `Another ${direction} transport replaced this one`);
+      if (directions.some((direction) => this.#newest.get(direction) !== request))
+        throw new ServiceError('conflict', `Another ${use} transport replaced this one`);
     } catch (error) {
       worker.closeTransport(transport);
       throw toWorkerError(error, mediaClosedError);
     }
-    this.#transports.set(direction, transport);
+    for (const direction of directions) this.#transports.set(direction, transport);
     this.#watch(transport);
     tellWarningsOf(transport, this.#options.log);
     return describe(transport, known);
@@ -91,12 +95,12 @@ export class PeerTransports {
 
   /** @throws ServiceError `not_found`; `conflict` if the transport has the other direction */
   byId(transportId: string, direction?: Direction): WebRtcTransport {
-    for (const [each, transport] of this.#transports) {
-      if (transport.id !== transportId) continue;
-      if (direction === undefined || direction === each) return transport;
+    const uses = [...this.#transports].filter(([, { id }]) => id === transportId);
+    const [first] = uses;
+    if (!first) throw noTransport(transportId);
+    if (direction !== undefined && uses.every(([each]) => each !== direction))
       throw new ServiceError('conflict', `Transport ${transportId} is not a ${direction} transport`);
-    }
-    throw noTransport(transportId);
+    return first[1];
   }
 
   /** After the connection, DTLS fails only if the worker closed the transport (patch 0006). */

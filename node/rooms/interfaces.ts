@@ -15,11 +15,15 @@ import type { TrackOrigin } from './track.ts';
 /** WebRTC parameters in the ORTC shapes of mediasoup-client; the domain passes them through without reading them. */
 export type WireObject = Record<string, unknown>;
 export type Direction = 'send' | 'recv';
+/** `both`: one transport for both directions. */
+export type TransportUse = Direction | 'both';
 
 /** Layers of a simulcast or SVC track that a receiver gets; 0 is the smallest. */
 export type Layers = { spatialLayer: number; temporalLayer?: number | undefined };
 
 export interface MediaEngine {
+  /** True if receivers can get media in their own numbers. */
+  readonly receiverNumbers: boolean;
   /**
    * Assigns a room to the least loaded media worker. The router is created on first use.
    * @throws ServiceError `unavailable` if no worker runs.
@@ -117,12 +121,8 @@ export type ReceiverNumbers = {
   otherExtension: number;
 };
 export type NumberPair = { room: number; receiver: number };
-/**
- * What a receiver with a fixed number of streams gets in one of them. `rtpCapabilities`: of the room, as far as the receiver has them.
- * `mid`: up to 8 characters.
- */
-export type FixedStreamOptions = {
-  kind: Kind;
+/** What a receiver gets in a section that it offered. `rtpCapabilities`: of the room, as far as the receiver has them. `mid`: up to 8 characters. */
+export type SectionStream = {
   mid: string;
   ssrc: number;
   rtxSsrc: number;
@@ -130,6 +130,13 @@ export type FixedStreamOptions = {
   rtpCapabilities: WireObject;
   numbers: ReceiverNumbers;
 };
+/** Sections of a receiver that offers them itself. */
+export interface ReceiverSections {
+  /** A section for a track, until release() is called. @throws ServiceError if the receiver ends before it offers one */
+  take(kind: Kind): Promise<{ stream: SectionStream; release: () => void }>;
+}
+/** What a receiver with a fixed number of streams gets in one of them. */
+export type FixedStreamOptions = SectionStream & { kind: Kind };
 
 /** One stream to a receiver that cannot get more of them. It continues with the same SSRC when its track changes. */
 export interface FixedStream {
@@ -149,7 +156,9 @@ export type DataSubscription = { transportId: string; sctpStreamParameters: Wire
  */
 export interface PeerMedia {
   /** mediasoup-client's TransportOptions, with SCTP on request. At most one transport per direction: a second closes the first. */
-  createTransport(direction: Direction, options: { sctp: boolean }): Promise<WireObject>;
+  createTransport(use: TransportUse, options: { sctp: boolean }): Promise<WireObject>;
+  /** Tracks are received in these sections, in the numbers of the receiver. Requires a media worker that supports it. */
+  receiveIn(sections: ReceiverSections): void;
   connectTransport(transportId: string, dtlsParameters: WireObject): Promise<void>;
   /** New ICE parameters (RFC 8445, section 9) of the transport. */
   restartIce(transportId: string): Promise<WireObject>;
@@ -215,7 +224,10 @@ export interface PeerDataMedia {
   unsubscribe(dataTrackId: string): void;
   /** True if the receive transport of the peer has SCTP. */
   readonly canReceive: boolean;
-  /** Reads channels that the client opens, and opens `channels` to it. Once, after both transports exist; they end with the peer. */
+  /**
+   * Reads channels that the client opens, and opens `channels` to it, or sends in those of the client if there is one transport. Once, after
+   * the transports exist; they end with the peer.
+   */
   openMessageChannels(channels: readonly MessageChannel[], listener: MessageChannelListener): Promise<MessageChannels>;
 }
 

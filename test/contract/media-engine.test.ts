@@ -69,6 +69,26 @@ for (const [name, open] of engines) {
       await assert.rejects(bob.peer.setPriority('v', 1), code('track_not_found', 'not_found'));
     });
 
+    test('one transport sends and receives, in sections that the receiver offered', async (t) => {
+      const { room, rtpCapabilities, alice } = await pair(t, open);
+      await alice.peer.publish({ transportId: alice.send, trackId: 'a', kind: 'audio', rtpParameters: opusParameters('0'), paused: false });
+      const carol = room.openPeer('carol', { layersChanged: () => {}, failed: () => {} });
+      const transportId = String((await carol.createTransport('both', { sctp: true })).id);
+      assert.deepEqual([carol.hasTransport('send'), carol.hasTransport('recv')], [true, true]);
+      const released: string[] = [];
+      const numbers = { payloadTypes: [{ room: 100, receiver: 63 }], extensions: [], otherExtension: 14 };
+      const stream = { mid: '5', ssrc: 7, rtxSsrc: 8, cname: 'c', rtpCapabilities, numbers };
+      carol.receiveIn({ take: async (kind) => ({ stream, release: () => released.push(kind) }) });
+      const subscription = await carol.subscribe('a', rtpCapabilities);
+      assert.deepEqual([subscription?.transportId, subscription?.rtpParameters.mid], [transportId, '5']);
+      await carol.publish({ transportId, trackId: 'c', kind: 'audio', rtpParameters: opusParameters('1'), paused: false });
+      assert.equal((await alice.peer.subscribe('c', rtpCapabilities))?.kind, 'audio');
+      alice.peer.unpublish('a');
+      await eventually('the section is released', () => released.length === 1);
+      await carol.createTransport('send', { sctp: false });
+      await assert.rejects(carol.restartIce(transportId), code('not_found'));
+    });
+
     test('unknown ids and wrong directions are errors for clients', async (t) => {
       const { rtpCapabilities, alice, bob } = await pair(t, open);
       const rtpParameters = opusParameters('0');

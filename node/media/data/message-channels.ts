@@ -23,7 +23,7 @@ const lowWater = 64 * 1024;
 
 export type MessageChannelsOptions = {
   worker: WorkerProcess;
-  /** Of the client: it opens channels in one, and the node in the other. */
+  /** Of the client: it opens channels in one, and the node in the other. If they are the same, the node uses the channels of the client. */
   send: WebRtcTransport;
   recv: WebRtcTransport;
   /** Passes messages between the node and the media worker. */
@@ -56,8 +56,9 @@ export class NodeMessageChannels implements MessageChannels {
 
   /** Accepts channels of the client, and opens those of the node when SCTP is connected. */
   async open(): Promise<void> {
-    const { recv } = this.#options;
+    const { send, recv } = this.#options;
     await Promise.all(incomingStreams.map((streamId) => this.#listen(streamId)));
+    if (send === recv) return;
     const begin = () => void this.#openOutgoing().catch(() => this.close());
     if (recv.sctpState === 'connected') begin();
     else
@@ -103,7 +104,7 @@ export class NodeMessageChannels implements MessageChannels {
       // An acknowledgement needs no response.
       if (label === undefined) return;
       this.#incoming.set(streamId, label);
-      this.#acknowledge(streamId).catch(() => {});
+      this.#acknowledge(streamId, label).catch(() => {});
       return;
     }
     const label = this.#incoming.get(streamId);
@@ -120,20 +121,26 @@ export class NodeMessageChannels implements MessageChannels {
     });
   }
 
-  async #acknowledge(streamId: number): Promise<void> {
-    const consumer = await this.#acknowledging.getOrMake(String(streamId), () => this.#consume(this.#options.send, streamId, true));
+  async #acknowledge(streamId: number, label: string): Promise<void> {
+    const { send, recv, channels } = this.#options;
+    const channel = send === recv && !this.#outgoing.has(label) ? channels.find((each) => each.label === label) : undefined;
+    if (channel) return this.#begin(channel, streamId, ackMessage);
+    const consumer = await this.#acknowledging.getOrMake(String(streamId), () => this.#consume(send, streamId, true));
     await consumer.send(ackMessage, payloadProtocol.dcep);
   }
 
   async #openOutgoing(): Promise<void> {
-    const { recv, channels } = this.#options;
     // The node is the DTLS server, so its streams have odd numbers.
-    for (const [index, { label, reliable }] of channels.entries()) {
-      const consumer = await this.#consume(recv, 2 * index + 1, reliable);
-      await consumer.setBufferedAmountLowThreshold(lowWater);
-      await consumer.send(openMessage(label, reliable), payloadProtocol.dcep);
-      this.#outgoing.set(label, { consumer, reliable, queue: [], bytes: 0, busy: false });
-    }
+    for (const [index, channel] of this.#options.channels.entries())
+      await this.#begin(channel, 2 * index + 1, openMessage(channel.label, channel.reliable));
+  }
+
+  /** `first`: the message of DCEP with which the node begins to send. */
+  async #begin({ label, reliable }: MessageChannel, streamId: number, first: Buffer): Promise<void> {
+    const consumer = await this.#consume(this.#options.recv, streamId, reliable);
+    await consumer.setBufferedAmountLowThreshold(lowWater);
+    await consumer.send(first, payloadProtocol.dcep);
+    this.#outgoing.set(label, { consumer, reliable, queue: [], bytes: 0, busy: false });
   }
 
   /** mediasoup assigns stream numbers itself, before its first await; DCEP needs the number of the channel. */

@@ -7,13 +7,13 @@ import { closeAfterTimeout, toWorkerError, trackNotFoundError } from '../media-e
 import type { Interest } from './demand.ts';
 import { InitialLayerLimiter, initialLayers } from './initial-layers.ts';
 
-type Receiver = {
+export type Receiver = {
   leg: Leg;
   tracks: LegTracks<Producer>;
   transport: Transport;
 };
 
-type ConsumeOptions = Pick<ConsumerOptions, 'rtpCapabilities' | 'mid'> & {
+export type ConsumeOptions = Pick<ConsumerOptions, 'rtpCapabilities' | 'mid'> & {
   /** The layers that the receiver gets from the beginning; default: all. */
   layersOf?: (track: Producer) => ConsumerLayers | undefined;
   onClosed: (consumer: Consumer) => void;

@@ -105,6 +105,10 @@ export class MediaWorkerPool implements MediaEngine {
     return [...this.#parts.slots, ...this.#parts.quarantine.slots];
   }
 
+  get receiverNumbers(): boolean {
+    return this.#parts.receiverNumbers;
+  }
+
   openRoom(options: RoomMediaOptions): RoomMedia {
     const { roomId } = options;
     const { log, listenIp, announced, maxIncomingBitrate, maxWorkerTracks, relayIp } = this.#options;

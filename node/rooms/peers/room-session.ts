@@ -7,7 +7,7 @@ import type { PeerEvent, Target } from '../../../api/socket/peer-events.ts';
 import type { RpcRequest } from '../../../api/socket/rpc.ts';
 import type { PeerMediaStats } from '../../../api/stats.ts';
 import type { Log } from '../../common/log.ts';
-import type { Direction, PeerConnection, PeerMedia, PeerMediaListener, ProgrammeTracks, WireObject } from '../interfaces.ts';
+import type { PeerConnection, PeerMedia, PeerMediaListener, ProgrammeTracks, TransportUse, WireObject } from '../interfaces.ts';
 import type { RpcOutcome } from '../rpcs.ts';
 import type { Track } from '../track.ts';
 import { DataSubscriptions } from './data/data-subscriptions.ts';
@@ -172,10 +172,10 @@ export class RoomSession {
     return this.#room.programme.watch(changed);
   }
 
-  async createTransport(direction: Direction, { sctp, path }: { sctp: boolean; path?: string | undefined }): Promise<WireObject> {
-    if (direction === 'send' && path === undefined) this.publications.clear();
+  async createTransport(use: TransportUse, { sctp, path }: { sctp: boolean; path?: string | undefined }): Promise<WireObject> {
+    if (use !== 'recv' && path === undefined) this.publications.clear();
     const permitted = this.#options.permissions().data || this.connection.dataInNode === true;
-    return this.paths.createTransport(direction, { sctp: sctp && permitted, path });
+    return this.paths.createTransport(use, { sctp: sctp && permitted, path });
   }
 
   /** @throws ServiceError `forbidden`, `too_large`, `too_many_requests` */

@@ -14,14 +14,17 @@ import type {
   PeerMediaListener,
   PublishDataOptions,
   PublishTrackOptions,
+  ReceiverSections,
   RoomMedia,
   RoomMediaOptions,
   Subscription,
+  TransportUse,
 } from '../../../node/rooms/interfaces.ts';
 import { FakeRoomInput, FakeRoomOutput, fakeStats, fakeTrack } from './fake-component-media.ts';
 import { FakeTransports } from './fake-transports.ts';
 
 export class FakeMedia implements MediaEngine {
+  readonly receiverNumbers = true;
   readonly rooms = new Map<string, FakeRoomMedia>();
 
   openRoom(options: RoomMediaOptions): RoomMedia {
@@ -117,8 +120,8 @@ class FakePeerMedia implements PeerMedia {
   readonly #transports: FakeTransports;
   readonly #published = new Set<string>();
   readonly #done: () => void;
-  /** Number of measurements. */
-  measured = 0;
+  #sections: ReceiverSections | undefined;
+  readonly #releases = new Map<string, () => void>();
 
   constructor(peerId: string, room: FakeRoomMedia, { listener, done }: { listener: PeerMediaListener; done: () => void }) {
     this.peerId = peerId;
@@ -129,22 +132,26 @@ class FakePeerMedia implements PeerMedia {
     this.data = new FakePeerData(room, this.#transports);
   }
 
-  async createTransport(direction: Direction, { sctp }: { sctp: boolean }) {
-    const id = this.#transports.create(direction, sctp);
+  async createTransport(use: TransportUse, { sctp }: { sctp: boolean }) {
+    const id = this.#transports.create(use, sctp);
     return { id, iceParameters: {}, iceCandidates: [], dtlsParameters: {}, ...(sctp && { sctpParameters: {} }) };
   }
 
+  receiveIn(sections: ReceiverSections) {
+    this.#sections = sections;
+  }
+
   async connectTransport(transportId: string) {
-    this.#transports.direction(transportId);
+    this.#transports.directions(transportId);
   }
 
   async restartIce(transportId: string) {
-    this.#transports.direction(transportId);
+    this.#transports.directions(transportId);
     return { usernameFragment: 'new', password: 'new' };
   }
 
   async publish(options: PublishTrackOptions) {
-    if (this.#transports.direction(options.transportId) !== 'send')
+    if (!this.#transports.directions(options.transportId).includes('send'))
       throw new ServiceError('conflict', `Transport ${options.transportId} is not a send transport`);
     this.#published.add(options.trackId);
     const { kind, paused, backupOf } = options;
@@ -158,7 +165,7 @@ class FakePeerMedia implements PeerMedia {
     // Another path of the peer publishes it.
     if (this.#room.producers.get(trackId)?.by !== this) return;
     this.#room.producers.delete(trackId);
-    for (const peer of this.#room.peers) peer.subscribed.delete(trackId);
+    for (const peer of this.#room.peers) peer.unsubscribe(trackId);
   }
 
   async setPaused(trackId: string, paused: boolean) {
@@ -174,8 +181,11 @@ class FakePeerMedia implements PeerMedia {
     const transportId = this.#transports.id('recv');
     if (!transportId) throw new ServiceError('conflict', 'There is no transport of direction recv');
     if (!this.#room.decodes(trackId)) return undefined;
+    const section = await this.#sections?.take(producer.kind);
+    if (section) this.#releases.set(trackId, section.release);
     this.subscribed.set(trackId, { paused: true });
-    return { transportId, kind: producer.kind, rtpParameters: {}, paused: producer.paused };
+    const rtpParameters = section ? { mid: section.stream.mid } : {};
+    return { transportId, kind: producer.kind, rtpParameters, paused: producer.paused };
   }
 
   async setSubscriptionPaused(trackId: string, paused: boolean) {
@@ -183,7 +193,10 @@ class FakePeerMedia implements PeerMedia {
   }
 
   unsubscribe(trackId: string, which?: 'all' | 'former') {
-    if (which !== 'former') this.subscribed.delete(trackId);
+    if (which === 'former') return;
+    this.subscribed.delete(trackId);
+    this.#releases.get(trackId)?.();
+    this.#releases.delete(trackId);
   }
 
   async setPreferredLayers(trackId: string, layers: Layers) {
@@ -218,7 +231,6 @@ class FakePeerMedia implements PeerMedia {
 
   async mediaStats(most: number) {
     this.#transports.assertOpen();
-    this.measured += 1;
     const received = [...this.subscribed.keys()];
     return {
       up: null,
@@ -280,7 +292,7 @@ class FakePeerData implements PeerDataMedia {
 
   async publish(options: PublishDataOptions) {
     const { transportId, dataTrackId } = options;
-    this.#transports.direction(transportId);
+    this.#transports.directions(transportId);
     if (!this.#transports.withSctp.has(transportId)) throw new ServiceError('conflict', `Transport ${transportId} has no SCTP`);
     this.#published.add(dataTrackId);
     this.#room.dataProducers.set(dataTrackId, options);

@@ -1,11 +1,11 @@
 // Fake transports of one peer by id: what the fake media of a peer and its data channels share.
 import { ServiceError } from '../../../api/errors.ts';
-import type { Direction } from '../../../node/rooms/interfaces.ts';
+import type { Direction, TransportUse } from '../../../node/rooms/interfaces.ts';
 
 export class FakeTransports {
   readonly withSctp = new Set<string>();
   readonly #peerId: string;
-  readonly #directions = new Map<string, Direction>();
+  readonly #ids = new Map<Direction, string>();
   closed = false;
   #count = 0;
 
@@ -13,26 +13,28 @@ export class FakeTransports {
     this.#peerId = peerId;
   }
 
-  /** @returns the id; a previous transport of the direction closes */
-  create(direction: Direction, sctp: boolean): string {
+  /** @returns the id; previous transports of the directions close */
+  create(use: TransportUse, sctp: boolean): string {
     this.assertOpen();
-    const previous = this.id(direction);
-    if (previous !== undefined) this.#directions.delete(previous);
-    const id = `${this.#peerId}-${direction}-${++this.#count}`;
-    this.#directions.set(id, direction);
+    const id = `${this.#peerId}-${use}-${++this.#count}`;
+    const directions: readonly Direction[] = use === 'both' ? ['send', 'recv'] : [use];
+    const replaced = directions.map((direction) => this.#ids.get(direction));
+    for (const [direction, each] of this.#ids) if (replaced.includes(each)) this.#ids.delete(direction);
+    for (const direction of directions) this.#ids.set(direction, id);
     if (sctp) this.withSctp.add(id);
     return id;
   }
 
   id(direction: Direction): string | undefined {
-    return [...this.#directions].find(([, each]) => each === direction)?.[0];
+    return this.#ids.get(direction);
   }
 
-  direction(transportId: string): Direction {
+  /** @throws ServiceError `not_found` */
+  directions(transportId: string): Direction[] {
     this.assertOpen();
-    const direction = this.#directions.get(transportId);
-    if (!direction) throw new ServiceError('not_found', `Transport ${transportId} does not exist`);
-    return direction;
+    const directions = [...this.#ids].flatMap(([direction, id]) => (id === transportId ? [direction] : []));
+    if (directions.length === 0) throw new ServiceError('not_found', `Transport ${transportId} does not exist`);
+    return directions;
   }
 
   assertOpen(): void {
@@ -41,11 +43,11 @@ export class FakeTransports {
 
   /** They were lost; new ones can be created. */
   lose(): void {
-    this.#directions.clear();
+    this.#ids.clear();
   }
 
   close(): void {
     this.closed = true;
-    this.#directions.clear();
+    this.#ids.clear();
   }
 }

@@ -1,6 +1,6 @@
 // Media paths of a connected peer: one, or two while it moves to another media worker.
 import { ServiceError } from '../../../../api/errors.ts';
-import type { Direction, PeerMedia, PeerMediaListener, RoomMedia, WireObject } from '../../interfaces.ts';
+import type { PeerMedia, PeerMediaListener, RoomMedia, TransportUse, WireObject } from '../../interfaces.ts';
 import type { DataSubscriptions } from '../data/data-subscriptions.ts';
 import type { Subscriptions } from '../subscriptions.ts';
 import { Move, notMovedError } from './move.ts';
@@ -144,10 +144,10 @@ export class MediaPaths {
   }
 
   /** `path`: the second one, if the transport belongs to it. @throws ServiceError `not_found` */
-  async createTransport(direction: Direction, { sctp, path }: { sctp: boolean; path?: string | undefined }): Promise<WireObject> {
+  async createTransport(use: TransportUse, { sctp, path }: { sctp: boolean; path?: string | undefined }): Promise<WireObject> {
     const move = path === undefined ? undefined : this.#find(path);
-    const transport = await (move ?? this.#media).createTransport(direction, { sctp });
-    if (direction === 'recv') {
+    const transport = await (move ?? this.#media).createTransport(use, { sctp });
+    if (use !== 'send') {
       const subscriptions = move?.subscriptions ?? this.#subscriptions;
       subscriptions.transportEnded({ again: false });
       // The response must be sent before events of the new transport.

@@ -2,7 +2,7 @@
 import { ServiceError } from '../../../../api/errors.ts';
 import { settleWithin, Timer, waitWhile } from '../../../common/timer.ts';
 import { newId } from '../../ids.ts';
-import type { Direction, PeerMedia, WireObject } from '../../interfaces.ts';
+import type { PeerMedia, TransportUse, WireObject } from '../../interfaces.ts';
 import type { Subscriptions } from '../subscriptions.ts';
 
 /** Time in milliseconds for each step of the client, for all of them, and then for receivers of its tracks. */
@@ -60,8 +60,8 @@ export class Move {
     this.#stepTimeout = new Timer(stepTimeoutMs, this.#expired);
   }
 
-  async createTransport(direction: Direction, options: { sctp: boolean }): Promise<WireObject> {
-    const transport = await this.media.createTransport(direction, options);
+  async createTransport(use: TransportUse, options: { sctp: boolean }): Promise<WireObject> {
+    const transport = await this.media.createTransport(use, options);
     this.#transports.add(transport.id);
     return transport;
   }
