@@ -83,7 +83,7 @@ export async function startParts({ config, hot, announced, log, warnings = [], e
   const { peerSockets, upgrade, iceServers } = createSignaling({ ...common, rooms, tokens, access, traffic, distribution, turn });
   createWhip({ ...common, rooms, tokens, access, operations, iceServers });
   const livekit = await createLiveKit({
-    ...{ ...common, rooms, tokens, access, traffic, operations, webhooks, iceServers, nodes: messages, events: eventLog },
+    ...{ ...common, media, rooms, tokens, access, traffic, operations, webhooks, iceServers, nodes: messages, events: eventLog },
     workOf: (peer) => peerSockets.workOf(peer),
   });
   const drain = createDrain({ ...common, rooms, peerSockets, membership: cluster.membership });

@@ -4,8 +4,10 @@ import { type BinaryBody, operation } from '../core/operation.ts';
 import type { OperationResponse } from '../core/response.ts';
 import { twirpResponse, twirpTypes } from './twirp.ts';
 
-/** Path of the websocket with two peer connections. Newer clients try `/rtc/v1` first, and use this path if that does not exist. */
+/** Path of the websocket of clients with two peer connections. */
 export const livekitPath = '/rtc';
+/** Path of the websocket of clients with one peer connection. If it does not exist, they use the other one. */
+export const livekitSinglePath = '/rtc/v1';
 /** Path of the websocket of workers of agents. */
 export const agentPath = '/agent';
 
@@ -18,17 +20,26 @@ const text: OperationResponse<string> = {
 /** Validated by its parser. */
 const twirpBody = z.unknown() as unknown as z.ZodType<BinaryBody>;
 
+const validation = {
+  tag: 'livekit',
+  auth: 'none',
+  runs: 'here',
+  // Clients describe themselves in further parameters.
+  query: z.looseObject({ access_token: z.string().default('') }),
+  response: text,
+  errors: ['not_found', 'invalid_token', 'forbidden'],
+} as const;
+
 export const livekitOperations = {
   validateLiveKit: operation('GET /rtc/validate', {
-    tag: 'livekit',
-    auth: 'none',
+    ...validation,
     summary: 'Check the access token of a LiveKit client.',
     description: "Clients request it if their websocket is rejected. `not_found` if the node does not accept LiveKit's clients.",
-    runs: 'here',
-    // Clients describe themselves in further parameters.
-    query: z.looseObject({ access_token: z.string().default('') }),
-    response: text,
-    errors: ['not_found', 'invalid_token', 'forbidden'],
+  }),
+  validateSingleLiveKit: operation('GET /rtc/v1/validate', {
+    ...validation,
+    summary: 'Check the access token of a LiveKit client with one peer connection.',
+    description: 'The same. `not_found` also if the media worker lacks patches for such clients, which then use two connections.',
   }),
   requestLiveKit: operation('POST /twirp/{twirpService}/{twirpMethod}', {
     tag: 'livekit',

@@ -2,9 +2,12 @@
 import { z } from 'zod';
 import { validationMessage } from '../../api/derive/validation-messages.ts';
 import { ServiceError } from '../../api/errors.ts';
+import { livekitSinglePath } from '../../api/operations/livekit.ts';
 import type { UpgradeRequest } from '../websocket/binary-acceptor.ts';
+import { readJoinRequest } from './join-request.ts';
+import type { Request } from './requests.ts';
 
-/** Longer tokens do not fit into the headers of a request. */
+/** Longer values do not fit into the headers of a request. */
 const maxToken = 12 * 1024;
 const flag = z.enum(['0', '1', 'true', 'false']).transform((value) => value === '1' || value === 'true');
 
@@ -15,6 +18,7 @@ const querySchema = z.object({
   reconnect: flag.default(false),
   sid: z.string().max(64).optional(),
   sdk: z.string().max(64).optional(),
+  join_request: z.string().max(maxToken).default(''),
 });
 
 /** SDKs with the core in Rust. Without fast publishing, they hang if a track is published during a negotiation (livekit/rust-sdks#1252). */
@@ -28,9 +32,13 @@ export type ConnectionQuery = {
   resume: string | undefined;
   /** The client offers its publisher connection at once, and each track after the answer to the offer before. */
   fastPublish: boolean;
+  /** The client has one peer connection. */
+  single: boolean;
+  /** With which the client begins. */
+  requests: readonly Request[];
 };
 
-/** @throws ServiceError `missing_token`, `invalid_field` */
+/** @throws ServiceError `missing_token`, `invalid_field`, `bad_request` */
 export function readConnection({ url, authorization = '' }: Pick<UpgradeRequest, 'url' | 'authorization'>): ConnectionQuery {
   const start = url.indexOf('?');
   const values = Object.fromEntries(new URLSearchParams(start < 0 ? '' : url.slice(start)));
@@ -39,9 +47,21 @@ export function readConnection({ url, authorization = '' }: Pick<UpgradeRequest,
     // The value of a field may be the token.
     throw new ServiceError('invalid_field', validationMessage(result.error, {}, 'the query'));
   }
-  const { access_token: inQuery, auto_subscribe: autoSubscribe, reconnect, sid, sdk = '' } = result.data;
+  const { access_token: inQuery, auto_subscribe, reconnect, sid, sdk = '', join_request: joinRequest } = result.data;
   // Browsers cannot set headers of websockets; other clients do.
   const token = inQuery ?? /^bearer +(\S+) *$/i.exec(authorization)?.[1];
   if (!token) throw new ServiceError('missing_token', 'Missing token');
-  return { token, autoSubscribe, reconnect, resume: reconnect ? sid : undefined, fastPublish: nativeSdks.has(sdk.toLowerCase()) };
+  const single = (start < 0 ? url : url.slice(0, start)) === livekitSinglePath;
+  const stated = single ? readJoinRequest(joinRequest) : { autoSubscribe: auto_subscribe, reconnect, sid, sdk, requests: [] };
+  const { autoSubscribe, requests } = stated;
+  const fastPublish = nativeSdks.has(stated.sdk.toLowerCase());
+  return {
+    token,
+    autoSubscribe,
+    reconnect: stated.reconnect,
+    resume: stated.reconnect ? stated.sid : undefined,
+    fastPublish,
+    single,
+    requests,
+  };
 }

@@ -4,16 +4,22 @@ import { type ErrorCode, ServiceError } from '../../api/errors.ts';
 import type { TrackView } from '../../api/track.ts';
 import type { Peer } from '../rooms/peers/peer.ts';
 import { trackSid } from './ids.ts';
+import type { Publisher } from './media/publisher.ts';
+import { spatialLayer } from './media/simulcast.ts';
+import type { TrackReceiver } from './media/subscriber.ts';
 import type { Message } from './messages.ts';
 import { attributesPatchOf, metadataOf } from './participants.ts';
-import type { Publisher } from './publisher.ts';
 import type { Request, RequestData, RequestMethod } from './requests.ts';
 import { type RoomView, unpublishedMessage } from './room-view.ts';
-import { spatialLayer } from './simulcast.ts';
-import type { Subscriber } from './subscriber.ts';
 
 /** What a handler uses of its session. */
-export type HandlerContext = { peer: Peer; publisher: Publisher; subscriber: Subscriber; view: RoomView; send: (message: Message) => void };
+export type HandlerContext = {
+  peer: Peer;
+  publisher: Publisher;
+  receiver: TrackReceiver;
+  view: RoomView;
+  send: (message: Message) => void;
+};
 /** Handled by the session itself. */
 type SessionMethod = 'ping' | 'pingReq' | 'leave';
 type HandledMethod = Exclude<RequestMethod, SessionMethod>;
@@ -26,8 +32,9 @@ const handlers: Handlers = {
     const value = await publisher.offered(data);
     send({ case: 'answer', value });
     send(view.ownUpdate());
+    await publisher.answerSent();
   },
-  answer: ({ subscriber }, data) => subscriber.answered(data),
+  answer: ({ receiver }, data) => receiver.answered(data),
   // The media worker is ICE lite: it learns the addresses of the client from connectivity checks.
   trickle: () => {},
   addTrack: ({ publisher, send }, data) => send({ case: 'trackPublished', value: publisher.announce(data) }),
@@ -57,14 +64,14 @@ const handlers: Handlers = {
     }
   },
   syncState: async (context, { subscription, publishTracks, trackSidsDisabled }) => {
-    const { peer, publisher, subscriber, view, send } = context;
+    const { peer, publisher, receiver, view, send } = context;
     const published = publishTracks.flatMap(({ track }) => track?.sid ?? []);
     const known = new Set(publisher.trackIds(published).map(trackSid));
     // The server removed them while the client had no connection.
     for (const sid of published) if (!known.has(sid)) send(unpublishedMessage(sid));
     if (subscription) await handlers.subscription(context, subscription);
     for (const trackId of view.roster.trackIds(trackSidsDisabled))
-      if (peer.session.subscriptions.has(trackId)) await subscriber.setEnabled(trackId, false);
+      if (peer.session.subscriptions.has(trackId)) await receiver.visible.set(trackId, false);
   },
   updateMetadata: ({ peer, view, send }, data) => {
     const respond = (reason: RequestResponse_Reason, message = '') =>
@@ -117,13 +124,13 @@ function call<Method extends HandledMethod>(
 }
 
 async function applySetting(
-  { peer, subscriber }: HandlerContext,
+  { peer, receiver }: HandlerContext,
   track: TrackView,
   setting: Omit<RequestData<'trackSetting'>, 'trackSids'>,
 ): Promise<void> {
-  const enabled = !setting.disabled && setting.quality !== qualityOff;
-  await subscriber.setEnabled(track.id, enabled);
+  const visible = !setting.disabled && setting.quality !== qualityOff;
+  await receiver.visible.set(track.id, visible);
   // Also of a track without layers: its backup may have some.
-  if (enabled && track.type === 'video')
+  if (visible && track.type === 'video')
     await peer.session.subscriptions.prefer(track.id, { layers: { spatialLayer: spatialLayer(track, setting) } });
 }

@@ -6,9 +6,9 @@ export const livekitLimits = {
   unauthenticatedSockets: 1_000,
   unauthenticatedPerNetwork: 250,
   firstMessageBytes: 256 * 1024,
-  messageBytes: 256 * 1024,
+  messageBytes: 1024 * 1024,
   /** Limit of the ws library, which closes with 1009. Higher than messageBytes, so that clients get our code. */
-  payloadBytes: 1024 * 1024,
+  payloadBytes: 2 * 1024 * 1024,
   waitingRequests: 512,
   waitingBytes: 4 * 1024 * 1024,
   /** A message counts once more toward the rate limit for each block of this size. */

@@ -93,17 +93,19 @@ export type JoinOptions = {
   version: () => number;
   iceServers: readonly Record<string, unknown>[];
   fastPublish: boolean;
+  /** The client has one peer connection. */
+  single: boolean;
 };
 
-export function joinMessage({ room, self, others, version, iceServers, fastPublish }: JoinOptions): Message {
+export function joinMessage({ room, self, others, version, iceServers, fastPublish, single }: JoinOptions): Message {
   const value = new JoinResponse({
     room: roomMessage(room),
     participant: self,
     otherParticipants: others.map((other) => participantInfo(other, version())),
     ...{ serverVersion, serverInfo: serverInfo(), pingInterval, pingTimeout },
     iceServers: iceServersOf(iceServers),
-    // The client connects with the offer of the server, and offers a second connection when it publishes.
-    subscriberPrimary: true,
+    // With two connections, the client connects with the offer of the server, and offers the other one when it publishes.
+    subscriberPrimary: !single,
     fastPublish,
     enabledPublishCodecs: codecsOf(room.capabilities),
   });

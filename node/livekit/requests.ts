@@ -82,7 +82,11 @@ export type Request = { [Method in RequestMethod]: { method: Method; data: Reque
 /** The request in a frame; undefined if it is one that this server ignores. @throws ServiceError `bad_request` */
 export function readRequest(frame: Uint8Array): Request | undefined {
   const { case: method, value } = parse(frame).message;
-  if (method === undefined || !isUsed(method)) return undefined;
+  return method === undefined || !isUsed(method) ? undefined : validated(method, value);
+}
+
+/** @throws ServiceError `bad_request` */
+export function validated(method: RequestMethod, value: unknown): Request {
   const result = requestSchemas[method].safeParse(value);
   if (!result.success) throw new ServiceError('bad_request', `${method}: ${validationMessage(result.error, value, 'the message')}`);
   // The schema of a method returns its data type; TypeScript loses that through the index.

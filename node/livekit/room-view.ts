@@ -33,6 +33,7 @@ export type RoomViewOptions = {
   mayReceive: (publisherId: string, trackId: string) => boolean;
   iceServers: () => readonly Record<string, unknown>[];
   fastPublish: boolean;
+  single: boolean;
 };
 
 /** Maximum number of participants that left of which a client is notified again when it resumes. */
@@ -65,10 +66,10 @@ export class RoomView {
     this.#room = { incarnation, metadata, capabilities };
     this.roster.fill({ peers, components });
     const others = this.roster.all;
-    const { fastPublish } = this.#options;
+    const { fastPublish, single } = this.#options;
     const iceServers = this.#options.iceServers();
     const room = this.#roomState(others.length + 1);
-    const message = joinMessage({ room, self: this.#self(), others, version: this.#next, iceServers, fastPublish });
+    const message = joinMessage({ room, self: this.#self(), others, version: this.#next, iceServers, fastPublish, single });
     return [message, ...others.flatMap(({ id }) => this.permissionMessages(id))];
   }
 

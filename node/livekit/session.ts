@@ -17,12 +17,11 @@ import type { RatedPeer } from './connection-quality.ts';
 import { DataChannels, isDataEvent, type RelayedPacket } from './data/data-channels.ts';
 import { costOf, type HandlerContext, handleRequest, isResponse } from './handlers.ts';
 import { trackSid } from './ids.ts';
+import { openOneConnection, openTwoConnections, type SessionMedia } from './media/session-media.ts';
 import { encode, iceServersOf, type LeaveCause, leaveMessage, type Message, serverInfo } from './messages.ts';
-import { createPublisherTransport, Publisher } from './publisher.ts';
 import { RequestQueue, type RequestQueueLimits, type RequestQueueOptions } from './request-queue.ts';
 import { type Request, readRequest } from './requests.ts';
 import { RoomView, trackReceivedMessage, unpublishedMessage } from './room-view.ts';
-import { Subscriber } from './subscriber.ts';
 
 export type SessionLimits = RequestQueueLimits & {
   readonly pongTimeout: number;
@@ -47,11 +46,11 @@ export type LiveKitSessionOptions = Pick<RequestQueueOptions, 'rateLimit' | 'wor
   autoSubscribe: boolean;
   /** True: the client publishes as ConnectionQuery states. */
   fastPublish: boolean;
+  /** True: the client has one peer connection. */
+  single: boolean;
   /** Called once when the session has ended, for any reason. */
   ended: () => void;
 };
-
-type SessionMedia = { publisher: Publisher; subscriber: Subscriber; data: DataChannels };
 
 /** Messages with which a client responds to a subscribed track. */
 const responsesPerTrack = 4;
@@ -80,19 +79,20 @@ export class LiveKitSession implements PeerConnection {
     this.peer = peer;
     this.#options = options;
     this.#queue = new RequestQueue(options);
-    const { log, identityOf, isAgent, iceServers, renewToken, fastPublish } = options;
+    const { log, identityOf, isAgent, iceServers, renewToken, fastPublish, single } = options;
     this.#renewal = new TokenRenewal({ log, renew: () => renewToken(this.#token), renewed: (token) => this.#renewed(token) });
     const mayReceive = (publisherId: string, trackId: string) => peer.session.mayReceive(publisherId, trackId);
-    this.#view = new RoomView({ peer, sid: this.sid, identityOf, isAgent, iceServers, mayReceive, fastPublish });
+    this.#view = new RoomView({ peer, sid: this.sid, identityOf, isAgent, iceServers, mayReceive, fastPublish, single });
   }
 
   get ended(): boolean {
     return this.#ended;
   }
 
-  /** Connects the peer and sends it the room. If that fails, the session ends. @throws ServiceError of the room */
-  async start(socket: BinarySocket, credentials: RenewedToken): Promise<void> {
+  /** Connects the peer and sends it the room. If that fails, the session ends. `requests`: of the client. @throws ServiceError of the room */
+  async start(socket: BinarySocket, credentials: RenewedToken, requests: readonly Request[]): Promise<void> {
     this.#attach(socket, credentials);
+    for (const request of requests) this.#enqueue(request, 0);
     try {
       // As in LiveKit, the newest connection of an identity wins.
       this.peer.connect(this, { takeover: true });
@@ -103,16 +103,17 @@ export class LiveKitSession implements PeerConnection {
     }
   }
 
-  /** Continues on another socket, and restarts ICE. @throws ServiceError of the media */
-  async resume(socket: BinarySocket, credentials: RenewedToken): Promise<void> {
+  /** Continues on another socket, and restarts ICE. `requests`: of the client. @throws ServiceError of the media */
+  async resume(socket: BinarySocket, credentials: RenewedToken, requests: readonly Request[]): Promise<void> {
     this.#attach(socket, credentials);
     const iceServers = iceServersOf(this.#options.iceServers());
     const lastMessageSeq = this.#media?.data.lastSequence ?? 0;
     this.#send({ case: 'reconnect', value: new ReconnectResponse({ iceServers, serverInfo: serverInfo(), lastMessageSeq }) });
-    const { publisher, subscriber } = this.#media ?? {};
+    const { publisher, receiver } = this.#media ?? {};
     for (const message of [...this.#view.missed(), ...(publisher?.missed() ?? [])]) this.#send(message);
     publisher?.dynacast.repeat();
-    await subscriber?.restart();
+    for (const request of requests) this.#enqueue(request, 0);
+    await receiver?.resumed();
   }
 
   send(event: PeerEvent): void {
@@ -121,12 +122,12 @@ export class LiveKitSession implements PeerConnection {
       if (this.#early.length > maxEarlyEvents) this.leave('internalError');
       return;
     }
-    const { publisher, subscriber } = this.#media ?? {};
+    const { publisher, receiver } = this.#media ?? {};
     if (event.event === 'tracksSubscribed') {
       const { tracks } = event.data;
       this.#queue.allow(tracks.length * responsesPerTrack);
-      subscriber?.subscribed(tracks);
-    } else if (event.event === 'trackUnsubscribed') subscriber?.unsubscribed(event.data.trackId);
+      receiver?.subscribed(tracks);
+    } else if (event.event === 'trackUnsubscribed') receiver?.unsubscribed(event.data.trackId);
     else if (isDataEvent(event)) this.#media?.data.received(event);
     else if (event.event === 'layersChanged') this.#layersChanged(event.data);
     else {
@@ -187,32 +188,24 @@ export class LiveKitSession implements PeerConnection {
     const early = this.#early ?? [];
     this.#early = undefined;
     for (const event of early) this.send(event);
-    media.subscriber.start(capabilities);
+    media.start();
     this.#joined.resolve();
   }
 
-  async #prepare(session: RoomSession, capabilities: RtpCapabilities): Promise<SessionMedia> {
-    const subscriber = new Subscriber({
-      room: session,
-      offer: (value) => this.#send({ case: 'offer', value }),
-      // A client without a socket cannot respond; it gets another offer when it resumes.
+  async #prepare(room: RoomSession, capabilities: RtpCapabilities): Promise<SessionMedia> {
+    const { log, limits, single } = this.#options;
+    return (single ? openOneConnection : openTwoConnections)({
+      ...{ room, capabilities, pauseDelay: limits.pauseDelay, data: this.#createData(room) },
+      send: (message) => this.#send(message),
+      rejected: (sid, error, backup) => {
+        log.info({ track: sid, backup, reason: error.message }, 'track of client rejected');
+        if (!backup) this.#send(unpublishedMessage(sid));
+      },
+      // A client without a socket cannot respond; it negotiates again when it resumes.
       failed: (reason) => {
         if (this.#socket) this.#failed(reason);
       },
     });
-    const [transport] = await Promise.all([createPublisherTransport(session), subscriber.prepare()]);
-    const publisher = new Publisher({
-      ...{ room: session, transport, capabilities, pauseDelay: this.#options.limits.pauseDelay },
-      send: (message) => this.#send(message),
-      rejected: (sid, error, backup) => {
-        this.#options.log.info({ track: sid, backup, reason: error.message }, 'track of client rejected');
-        if (!backup) this.#send(unpublishedMessage(sid));
-      },
-    });
-    const data = this.#createData(session);
-    // Before the client can open a channel, whose first message would be lost.
-    await data.open();
-    return { publisher, subscriber, data };
   }
 
   #createData(room: RoomSession): DataChannels {
@@ -227,7 +220,7 @@ export class LiveKitSession implements PeerConnection {
 
   /** The media worker also sends no layers of a track that the client does not show. */
   #layersChanged({ trackId, layers }: Extract<PeerEvent, { event: 'layersChanged' }>['data']): void {
-    if (!this.#media?.subscriber.isEnabled(trackId)) return;
+    if (!this.#media?.receiver.visible.has(trackId)) return;
     const message = this.#view.streamMessage(trackId, layers !== null);
     if (message) this.#send(message);
   }
@@ -332,7 +325,7 @@ export class LiveKitSession implements PeerConnection {
     this.#renewal.stop();
     this.#queue.end();
     this.#joined.resolve();
-    this.#media?.subscriber.close();
+    this.#media?.receiver.close();
     this.#media?.publisher.dynacast.close();
     this.#options.ended();
     this.peer.disconnect(lostSince);

@@ -2,7 +2,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ServiceError, toServiceError } from '../../api/errors.ts';
-import { livekitPath } from '../../api/operations/livekit.ts';
 import type { TokenBucket } from '../common/token-bucket.ts';
 import { WorkPayment } from '../common/work-payment.ts';
 import type { AccessAdmission } from '../rooms/access-admission.ts';
@@ -129,20 +128,20 @@ export class LiveKitSockets {
     const credentials = { token: query.token, expiresAt: access.expiresAt };
     const old = this.#sessions.get(peer);
     if (query.reconnect) {
-      if (old && old.sid === query.resume) await old.resume(socket, credentials);
+      if (old && old.sid === query.resume) await old.resume(socket, credentials, query.requests);
       else dismiss(socket, 'resumeFailed');
       return;
     }
     await new WorkPayment(this.#options.workOf(peer)).pay(entryCost);
     if (!socket.open) return;
-    await this.#open(peer, query).start(socket, credentials);
+    await this.#open(peer, query).start(socket, credentials, query.requests);
   }
 
-  #open(peer: Peer, { autoSubscribe, fastPublish }: ConnectionQuery): LiveKitSession {
+  #open(peer: Peer, { autoSubscribe, fastPublish, single }: ConnectionQuery): LiveKitSession {
     const { log, limits, rateLimit, resumeWindow, workOf, iceServers, access } = this.#options;
     const find = (peerId: string) => this.#options.findPeer(peer.roomId, peerId);
     const session: LiveKitSession = new LiveKitSession(peer, {
-      ...{ limits, rateLimit, resumeWindow, autoSubscribe, fastPublish, work: workOf(peer) },
+      ...{ limits, rateLimit, resumeWindow, autoSubscribe, fastPublish, single, work: workOf(peer) },
       log: log.child({ room: peer.roomId, peer: peer.id }),
       iceServers: () => iceServers(peer),
       renewToken: (token) => access.renew(token),
@@ -177,7 +176,8 @@ function dismiss(socket: BinarySocket, cause: LeaveCause): void {
 /** At the owning node, clients that authenticate with a header have their token in the query. */
 function pathOf({ url }: UpgradeRequest, token: string): string {
   const start = url.indexOf('?');
+  const path = start < 0 ? url : url.slice(0, start);
   const parameters = new URLSearchParams(start < 0 ? '' : url.slice(start));
   parameters.set('access_token', token);
-  return `${livekitPath}?${parameters}`;
+  return `${path}?${parameters}`;
 }

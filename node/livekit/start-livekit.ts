@@ -1,7 +1,7 @@
 // LiveKit of a node: accepts clients of LiveKit if that is enabled, and responds with the reason if their token is rejected.
 import { ServiceError } from '../../api/errors.ts';
 import { nodeMetrics } from '../../api/metrics.ts';
-import { agentPath, livekitPath } from '../../api/operations/livekit.ts';
+import { agentPath, livekitPath, livekitSinglePath } from '../../api/operations/livekit.ts';
 import { livekitRpcs } from '../../api/operations/livekit-rpcs.ts';
 import { operations } from '../../api/operations/table.ts';
 import type { FeatureContext } from '../common/feature-context.ts';
@@ -9,6 +9,7 @@ import { RateLimit } from '../common/rate-limit.ts';
 import type { NodeAddress } from '../config/node-address.ts';
 import type { ReloadableConfigView } from '../config/reloadable-config.ts';
 import type { AccessAdmission } from '../rooms/access-admission.ts';
+import type { MediaEngine } from '../rooms/interfaces.ts';
 import type { LocalRooms } from '../rooms/local-rooms.ts';
 import type { OperationRunner } from '../rooms/services/operations.ts';
 import type { WebhookForm } from '../rooms/services/webhook-form.ts';
@@ -27,6 +28,7 @@ export type LiveKitContext = FeatureContext &
     hot: Pick<ReloadableConfigView, 'current'>;
     config: { checkOrigin: OriginRule; livekit: { enabled: boolean } };
     address: NodeAddress;
+    media: Pick<MediaEngine, 'receiverNumbers'>;
     rooms: LocalRooms;
     access: AccessAdmission;
     operations: OperationRunner;
@@ -40,13 +42,18 @@ export type LiveKitUpgrade = (path: string) => LiveKitSockets['handleUpgrade'] |
 type OpenedLiveKit = { sockets: LiveKitSockets; serverApi: ServerApi; agents: Agents };
 
 export async function createLiveKit(context: LiveKitContext): Promise<LiveKitUpgrade> {
-  const { config, registry, metrics, closers, access } = context;
+  const { config, registry, metrics, closers, access, media } = context;
   const opened = config.livekit.enabled ? await open(context) : undefined;
+  const validate = async (token: string) => {
+    if (!opened) throw notEnabled();
+    await access.verify(token);
+    return 'success';
+  };
   registry.serve(operations, {
-    validateLiveKit: async ({ query: { access_token: token } }) => {
-      if (!opened) throw notEnabled();
-      await access.verify(token);
-      return 'success';
+    validateLiveKit: ({ query }) => validate(query.access_token),
+    validateSingleLiveKit: ({ query }) => {
+      if (!media.receiverNumbers) throw new ServiceError('not_found', 'The media worker lacks patches for one peer connection');
+      return validate(query.access_token);
     },
     requestLiveKit: async ({ params: { twirpService: service, twirpMethod: method }, body, headers }) => {
       if (!opened) throw notEnabled();
@@ -59,6 +66,7 @@ export async function createLiveKit(context: LiveKitContext): Promise<LiveKitUpg
   closers.add('peers', () => Promise.all([sockets.close(), agents.workers.close()]));
   const doors = new Map<string, Pick<LiveKitSockets, 'handleUpgrade'>>([
     [livekitPath, sockets],
+    ...(media.receiverNumbers ? ([[livekitSinglePath, sockets]] as const) : []),
     [agentPath, agents.workers],
   ]);
   return (path) => {

@@ -6,8 +6,11 @@ export type SdpLimits = { length: number; lines: number; sections: number };
 
 /** Limits of a description. An offer of Chromium has about 150 lines for each video section. */
 const defaultLimits: SdpLimits = { length: 64 * 1024, lines: 2_000, sections: 32 };
-/** Of clients that negotiate again for each track: a browser keeps the sections of tracks that ended. */
-export const renegotiationLimits: SdpLimits = { length: 240 * 1024, lines: 8_000, sections: 128 };
+/**
+ * Of clients that negotiate again for each track: a browser keeps the sections of tracks that ended, and with one connection lists all codecs
+ * in each section that receives, about 5 KB for video.
+ */
+export const renegotiationLimits: SdpLimits = { length: 960 * 1024, lines: 32_000, sections: 256 };
 const maxLineLength = 2_048;
 
 /** An SDP that this node does not accept. The message is for the client. */

@@ -24,12 +24,15 @@ export async function startLiveKitFixture(t: TestContext, env: Record<string, st
 
 const worker = fileURLToPath(import.meta.resolve('livekit-client/e2ee-worker'));
 
-/** `room`: options of the room of the client; `key`: encrypts all media and data end to end; `without`: a codec that it cannot decode. */
+/**
+ * `room`: options of the room of the client, which has one peer connection by default; `key`: encrypts all media and data end to end;
+ * `without`: a codec that it cannot decode.
+ */
 type JoinOptions = {
   token?: AccessTokenInit;
   url?: string;
   options?: { autoSubscribe?: boolean };
-  room?: { dynacast?: boolean };
+  room?: { dynacast?: boolean; singlePeerConnection?: boolean };
   key?: string;
   without?: 'VP9' | 'AV1';
 };

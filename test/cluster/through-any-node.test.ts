@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test';
 import { DisconnectReason, LeaveRequest_Action, Ping } from '@livekit/protocol';
 import { accessKeysText, signAccessToken } from '../kit/access-tokens.ts';
 import { LiveKitSocket } from '../kit/livekit/livekit-socket.ts';
+import { receivingOffer } from '../kit/livekit/receiving-offer.ts';
 import { obs } from '../kit/media/sdp-offers.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { enterRoom, watchEvents } from '../kit/network/room-sockets.ts';
@@ -161,8 +162,8 @@ test('a LiveKit client joins at the node that does not own the room, and resumes
   const { owner, nonOwner } = await startNodePair(t, { both });
   await owner.node.parts.rooms.createRoom({ roomId: 'r' });
   const token = await signAccessToken({ room: 'r', identity: 'ada' });
-  assert.equal(await (await fetch(`${nonOwner.url}/rtc/validate?access_token=${token}`)).text(), 'success');
-  assert.equal((await fetch(`${nonOwner.url}/rtc/v1/validate?access_token=${token}`)).status, 404);
+  for (const path of ['/rtc', '/rtc/v1'])
+    assert.equal(await (await fetch(`${nonOwner.url}${path}/validate?access_token=${token}`)).text(), 'success', path);
   const ada = await LiveKitSocket.open(nonOwner.url, token);
   const { participant, room } = await ada.waitFor('join');
   assert.deepEqual([participant?.identity, room?.name], ['ada', 'r']);
@@ -170,6 +171,11 @@ test('a LiveKit client joins at the node that does not own the room, and resumes
   ada.send({ case: 'pingReq', value: new Ping() });
   await ada.waitFor('pongResp');
   assert.equal(owner.node.parts.rooms.findPeer('r', 'ada')?.connected, true);
+  const bob = await signAccessToken({ room: 'r', identity: 'bob' });
+  const single = await LiveKitSocket.openSingle(nonOwner.url, bob, { publisherOffer: receivingOffer(['audio']) });
+  assert.equal((await single.waitFor('join')).subscriberPrimary, false);
+  assert.match((await single.waitFor('answer')).sdp, /^a=inactive$/m);
+  single.webSocket.terminate();
   const closing = nonOwner.close();
   const { action, reason } = await ada.waitFor('leave');
   assert.deepEqual([action, reason], [LeaveRequest_Action.RESUME, DisconnectReason.SERVER_SHUTDOWN]);

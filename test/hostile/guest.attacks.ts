@@ -46,7 +46,7 @@ export const attacks = {
     attack:
       'A guest with a LiveKit client sends invalid, large and too many messages, and offers that are no SDP, and joins again each time',
     bound:
-      '256 KiB per message; `SVC_RATE_LIMIT_SOCKET` messages per second, a message counts once more for each 16 KiB; a join costs 10 of the 50 units per second and peer, an offer 5',
+      '1 MiB per message; `SVC_RATE_LIMIT_SOCKET` messages per second, a message counts once more for each 16 KiB; a join costs 10 of the 50 units per second and peer, an offer 5',
     outcome: 'Its socket is closed each time (4400, 4413, 4429, 1011), and its joins wait for each other; others are unaffected.',
   },
   componentOptions: {

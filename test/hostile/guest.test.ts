@@ -332,7 +332,7 @@ attack(attacks.livekit, async (t) => {
   const ping = Buffer.from(new SignalRequest({ message: { case: 'ping', value: 1n } }).toBinary());
   const floods: (() => Buffer[])[] = [
     () => [Buffer.from([0xff])],
-    () => [Buffer.alloc(256 * 1024 + 1)],
+    () => [Buffer.alloc(1024 * 1024 + 1)],
     () => Array(2_000).fill(ping),
     () => [offer('no SDP')],
     () => Array.from({ length: 200 }, () => offer(mutateSdp(fuzzer, Object.values(offers)))),

@@ -116,6 +116,15 @@ function forgetCodec(name: string): void {
     const known = type === 'offer' ? sdp.replaceAll(` ${name}/90000`, ' unknown/90000') : sdp;
     return setRemoteDescription.call(this, { type, sdp: known });
   };
+  const { addTransceiver } = prototype;
+  prototype.addTransceiver = function (...given) {
+    const transceiver = addTransceiver.apply(this, given);
+    if (given[0] === 'video') {
+      const { codecs = [] } = RTCRtpReceiver.getCapabilities('video') ?? {};
+      transceiver.setCodecPreferences(codecs.filter(({ mimeType }) => mimeType.toLowerCase() !== `video/${name.toLowerCase()}`));
+    }
+    return transceiver;
+  };
 }
 
 const livekitKit = { LiveKitRoom, Track, VideoQuality, forgetCodec, rooms: {} as Record<string, LiveKitRoom> };

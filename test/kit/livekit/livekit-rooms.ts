@@ -44,7 +44,9 @@ export async function makeLiveKitRooms(t: TestContext): Promise<TestRooms> {
       createTransport: async (...which: Parameters<typeof createTransport>) => ({ ...(await createTransport(...which)), ...transport }),
       subscribe: async (...which: Parameters<typeof subscribe>) => {
         const subscription = await subscribe(...which);
-        return subscription && { ...subscription, rtpParameters: receiverParameters(subscription.kind) };
+        return (
+          subscription && { ...subscription, rtpParameters: { ...receiverParameters(subscription.kind), ...subscription.rtpParameters } }
+        );
       },
       restartIce: async () => ({ ...transport.iceParameters, usernameFragment: 'second' }),
     });

@@ -1,6 +1,7 @@
 // Websocket of a LiveKit client without media: sends and receives messages of their protocol.
 import { once } from 'node:events';
-import { SignalRequest, SignalResponse } from '@livekit/protocol';
+import { gzipSync } from 'node:zlib';
+import { JoinRequest, SignalRequest, SignalResponse, WrappedJoinRequest, WrappedJoinRequest_Compression } from '@livekit/protocol';
 import { WebSocket } from 'ws';
 import { eventually } from '../eventually.ts';
 
@@ -8,6 +9,14 @@ type Response = SignalResponse['message'];
 export type Case = Exclude<Response['case'], undefined>;
 export type MessageOf<Name extends Case> = Extract<Response, { case: Name }>['value'];
 type Request = NonNullable<ConstructorParameters<typeof SignalRequest>[0]>['message'];
+
+/** As browsers send it in the address of the websocket. */
+export function joinRequestText(request: ConstructorParameters<typeof JoinRequest>[0]): string {
+  const joinRequest = gzipSync(new JoinRequest(request).toBinary());
+  return Buffer.from(new WrappedJoinRequest({ joinRequest, compression: WrappedJoinRequest_Compression.GZIP }).toBinary()).toString(
+    'base64url',
+  );
+}
 
 export class LiveKitSocket {
   readonly webSocket: WebSocket;
@@ -23,11 +32,16 @@ export class LiveKitSocket {
   }
 
   /** `url`: of the node. `query`: further parameters. */
-  static async open(url: string, token: string, query: Record<string, string> = {}): Promise<LiveKitSocket> {
+  static async open(url: string, token: string, query: Record<string, string> = {}, path = '/rtc'): Promise<LiveKitSocket> {
     const parameters = new URLSearchParams({ access_token: token, ...query });
-    const socket = new LiveKitSocket(new WebSocket(`${url.replace(/^http/, 'ws')}/rtc?${parameters}`));
+    const socket = new LiveKitSocket(new WebSocket(`${url.replace(/^http/, 'ws')}${path}?${parameters}`));
     await once(socket.webSocket, 'open');
     return socket;
+  }
+
+  /** With one peer connection. */
+  static openSingle(url: string, token: string, request: ConstructorParameters<typeof JoinRequest>[0]): Promise<LiveKitSocket> {
+    return LiveKitSocket.open(url, token, { join_request: joinRequestText(request) }, '/rtc/v1');
   }
 
   send(message: Request): void {

@@ -50,8 +50,10 @@ export async function startLiveKitSockets(t: TestContext, options: Partial<LiveK
     const socket = await open(identity, {}, claims);
     return Object.assign(socket, { joined: await socket.waitFor('join') });
   };
+  const openSingle = async (identity: string, request: Parameters<typeof LiveKitSocket.openSingle>[2]) =>
+    LiveKitSocket.openSingle(url, await signAccessToken({ identity }), request);
   const peer = (peerId: string) => rooms.room('room').peers.get(peerId);
-  return { rooms, room: media.room('room'), sockets, url, open, join, peer };
+  return { rooms, room: media.room('room'), sockets, url, open, openSingle, join, peer };
 }
 
 /** Publishes a video. @returns its SID */

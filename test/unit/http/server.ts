@@ -73,6 +73,7 @@ function clusterHandlers(rooms: LocalRooms): Partial<Handlers<typeof operations>
     showWhip: () => undefined,
     showWhipSession: () => undefined,
     validateLiveKit: () => 'success',
+    validateSingleLiveKit: () => 'success',
     requestLiveKit: () => ({ status: 200, json: {} }),
     startWhep: noSessions,
     updateWhep: noSessions,

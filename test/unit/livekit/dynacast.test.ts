@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type SubscribedQuality, SubscribedQualityUpdate, VideoQuality } from '@livekit/protocol';
-import { Dynacast, qualityOf, type SentVideo } from '../../../node/livekit/dynacast.ts';
 import { trackSid } from '../../../node/livekit/ids.ts';
+import { Dynacast, qualityOf, type SentVideo } from '../../../node/livekit/media/dynacast.ts';
 import type { Message } from '../../../node/livekit/messages.ts';
 
 const pauseDelay = 5_000;

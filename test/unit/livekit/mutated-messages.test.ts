@@ -24,6 +24,8 @@ import type { BinaryListener, BinarySocket } from '../../../node/websocket/binar
 import { connectPeer } from '../../kit/fakes/rooms.ts';
 import { ByteFuzzer } from '../../kit/fuzzer.ts';
 import { makeLiveKitRooms } from '../../kit/livekit/livekit-rooms.ts';
+import { joinRequestText } from '../../kit/livekit/livekit-socket.ts';
+import { receivingOffer } from '../../kit/livekit/receiving-offer.ts';
 import { mutateSdp } from '../../kit/media/mutated-sdp.ts';
 import { offers } from '../../kit/media/sdp-offers.ts';
 import { turns } from '../../kit/turns.ts';
@@ -75,7 +77,9 @@ async function start(t: TestContext) {
     assert.ok(level < 50, `${msg}: ${err?.stack}`);
     if (reason !== undefined) reasons.push(reason);
   };
+  let opened = 0;
   const open = async () => {
+    opened += 1;
     const ended = Promise.withResolvers<void>();
     const session = new LiveKitSession(peer, {
       ...{ log, limits: livekitLimits, rateLimit: () => null, work: new TokenBucket(() => null, 1), resumeWindow: () => 0 },
@@ -86,12 +90,13 @@ async function start(t: TestContext) {
         getsPackets: () => false,
         autoSubscribe: true,
         fastPublish: false,
+        single: opened % 2 === 0,
         renewToken: async () => undefined,
         ended: ended.resolve,
       },
     });
     const socket = new StubSocket();
-    await session.start(socket as unknown as BinarySocket, { token: '', expiresAt: Number.MAX_SAFE_INTEGER });
+    await session.start(socket as unknown as BinarySocket, { token: '', expiresAt: Number.MAX_SAFE_INTEGER }, []);
     return { session, socket, ended: ended.promise };
   };
   return { open, reasons, crashes };
@@ -132,7 +137,7 @@ function assertMessages(reasons: readonly string[], atLeast: number): void {
 test('mutated requests, offers and answers end a session at most', { timeout: 90_000 + 10 * count }, async (t) => {
   const { open, reasons, crashes } = await start(t);
   const fuzzer = new ByteFuzzer(seed);
-  const texts = Object.values(offers);
+  const texts = [...Object.values(offers), receivingOffer(['audio', 'video', 'video']).sdp];
   const message = (): Buffer => {
     const choice = fuzzer.below(4);
     if (choice > 1) return fuzzer.mutate(samples);
@@ -160,7 +165,11 @@ test('mutated requests, offers and answers end a session at most', { timeout: 90
 
 test('mutated addresses of the websocket are read or rejected with one message', () => {
   const fuzzer = new ByteFuzzer(seed);
-  const urls = ['/rtc?access_token=a.b.c&auto_subscribe=1&reconnect=1&sid=PA_abc&sdk=js&protocol=16', '/rtc?access_token=a.b.c'];
+  const urls = [
+    '/rtc?access_token=a.b.c&auto_subscribe=1&reconnect=1&sid=PA_abc&sdk=js&protocol=16',
+    '/rtc?access_token=a.b.c',
+    `/rtc/v1?access_token=a.b.c&join_request=${joinRequestText({ publisherOffer: receivingOffer(['audio', 'video']) })}`,
+  ];
   const results = { read: 0, rejected: 0 };
   for (let index = 0; index < count; index += 1) {
     try {

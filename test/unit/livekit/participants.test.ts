@@ -5,9 +5,9 @@ import { Encryption_Type, ParticipantInfo_Kind, TrackSource } from '@livekit/pro
 import { permissionsSchema } from '../../../api/peer.ts';
 import type { TrackView } from '../../../api/track.ts';
 import { trackSid } from '../../../node/livekit/ids.ts';
+import { spatialLayer } from '../../../node/livekit/media/simulcast.ts';
 import { metadataOf, namesOf, participantInfo, peerParticipant, trackInfo } from '../../../node/livekit/participants.ts';
 import { Roster } from '../../../node/livekit/roster.ts';
-import { spatialLayer } from '../../../node/livekit/simulcast.ts';
 
 const track = (changes: Partial<TrackView> = {}): TrackView => ({
   ...{ id: 'video', type: 'video', metadata: null, encoding: 'vp8', simulcast: true, paused: false, muted: false, encrypted: false },

@@ -1,7 +1,7 @@
 // Spatial layers of LiveKit clients: which announcements of layers concern a single stream.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { withSpatialLayers } from '../../../node/livekit/spatial-layers.ts';
+import { withSpatialLayers } from '../../../node/livekit/media/spatial-layers.ts';
 
 const modesOf = (codec: string, encodings: number, layers: number) => {
   const mimeType = `video/${codec}`;

@@ -33,6 +33,7 @@ test('only probes, documents, the console session, addresses without content and
   assert.deepEqual(open, [
     ...empty('/whip'),
     '/rtc/validate',
+    '/rtc/v1/validate',
     ...empty('/whep'),
     '/livez',
     '/readyz',

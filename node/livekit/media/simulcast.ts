@@ -1,5 +1,5 @@
 // Simulcast for LiveKit clients: the spatial layer for a quality or a size that a client requests.
-import type { TrackView } from '../../api/track.ts';
+import type { TrackView } from '../../../api/track.ts';
 
 /** The largest of the usual three layers; the media worker uses the largest that exists. */
 const largest = 2;

@@ -1,5 +1,5 @@
 // Spatial layers of one stream (scalable video coding): clients announce their number, and not the scalability mode.
-import type { RtpParameters } from '../sdp/codecs.ts';
+import type { RtpParameters } from '../../sdp/codecs.ts';
 
 /** Of scalability modes (W3C webrtc-svc, section 6). */
 const most = 3;

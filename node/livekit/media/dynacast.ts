@@ -1,9 +1,9 @@
 // Dynacast: requests of layers (rooms/peers/layer-requests.ts) as qualities of LiveKit's protocol.
 import { SubscribedCodec, SubscribedQuality, SubscribedQualityUpdate, VideoQuality } from '@livekit/protocol';
-import { Timer } from '../common/timer.ts';
-import { LayerRequests } from '../rooms/peers/layer-requests.ts';
-import { trackSid } from './ids.ts';
-import type { Message } from './messages.ts';
+import { Timer } from '../../common/timer.ts';
+import { LayerRequests } from '../../rooms/peers/layer-requests.ts';
+import { trackSid } from '../ids.ts';
+import type { Message } from '../messages.ts';
 
 /** The largest quality that a video needs; undefined: none. */
 type Quality = VideoQuality.LOW | VideoQuality.MEDIUM | VideoQuality.HIGH | undefined;

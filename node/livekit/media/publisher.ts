@@ -1,22 +1,23 @@
-// Publisher connection of a LiveKit client: its tracks, from their announcement to their section in an offer of the client.
+// Publisher connection of a LiveKit client, perhaps its only one: its tracks, from their announcement to their section in an offer of the client.
 import { Encryption_Type, SessionDescription, TrackInfo, TrackPublishedResponse, TrackType } from '@livekit/protocol';
-import { ServiceError } from '../../api/errors.ts';
-import type { Metadata } from '../../api/json.ts';
-import { transportOptionsSchema } from '../../api/media-objects.ts';
-import { newId } from '../rooms/ids.ts';
-import type { RoomSession } from '../rooms/peers/room-session.ts';
-import type { Track } from '../rooms/track.ts';
-import { type AnswerSection, newSessionId, type TransportOptions, writeAnswer } from '../sdp/answer.ts';
-import { codecsOf, nameOf, type RtpCapabilities, type RtpParameters } from '../sdp/codecs.ts';
-import { renegotiationLimits } from '../sdp/description.ts';
-import { type IceCredentials, type MediaSection, type Offer, parseOffer } from '../sdp/offer.ts';
-import { producerParameters } from '../sdp/producer-parameters.ts';
+import { ServiceError } from '../../../api/errors.ts';
+import type { Metadata } from '../../../api/json.ts';
+import { transportOptionsSchema } from '../../../api/media-objects.ts';
+import { newId } from '../../rooms/ids.ts';
+import type { RoomSession } from '../../rooms/peers/room-session.ts';
+import type { Track } from '../../rooms/track.ts';
+import { type AnswerSection, newSessionId, type TransportOptions, writeAnswer } from '../../sdp/answer.ts';
+import { codecsOf, nameOf, type RtpCapabilities, type RtpParameters } from '../../sdp/codecs.ts';
+import { renegotiationLimits } from '../../sdp/description.ts';
+import { type DataSection, type IceCredentials, type MediaSection, type Offer, parseOffer } from '../../sdp/offer.ts';
+import { producerParameters } from '../../sdp/producer-parameters.ts';
+import { trackSid } from '../ids.ts';
+import type { Message } from '../messages.ts';
+import { sourceName } from '../participants.ts';
+import type { RequestData } from '../requests.ts';
+import { trackReceivedMessage } from '../room-view.ts';
 import { Dynacast, type DynacastOptions, type SentVideo } from './dynacast.ts';
-import { trackSid } from './ids.ts';
-import type { Message } from './messages.ts';
-import { sourceName } from './participants.ts';
-import type { RequestData } from './requests.ts';
-import { trackReceivedMessage } from './room-view.ts';
+import { isReceiving, type SectionReceiver } from './section-receiver.ts';
 import { withSpatialLayers } from './spatial-layers.ts';
 
 /** Announced tracks without a section. */
@@ -34,14 +35,13 @@ export type PublisherOptions = Pick<DynacastOptions, 'pauseDelay' | 'send'> & {
   transport: TransportOptions;
   /** Of the room. */
   capabilities: RtpCapabilities;
+  /** What the client receives in the same connection, if it has no other one. */
+  receiver?: SectionReceiver;
+  /** Answers wait for it: the client may open data channels then. */
+  opened?: Promise<void>;
   /** A track of a section, or its backup, could not be published. */
   rejected: (trackSid: string, error: ServiceError, isBackup: boolean) => void;
 };
-
-/** Creates the transport of the publisher. */
-export async function createPublisherTransport(room: RoomSession): Promise<TransportOptions> {
-  return transportOptionsSchema.parse(await room.createTransport('send', { sctp: true }));
-}
 
 export class Publisher {
   readonly dynacast: Dynacast;
@@ -89,14 +89,22 @@ export class Publisher {
   async offered({ sdp, id }: RequestData<'offer'>): Promise<SessionDescription> {
     const offer = parseOffer(sdp, renegotiationLimits);
     await this.#connect(offer);
-    const sections: AnswerSection[] = [];
-    for (const section of offer.sections) {
-      if (section.kind === 'application') sections.push({ kind: section.kind, mid: section.mid });
-      else sections.push(await this.#answer(section));
-    }
+    const { receiver, opened } = this.#options;
+    const media = offer.sections.filter((section) => section.kind !== 'application');
+    const answers = new Map<string, AnswerSection>();
+    for (const section of media) if (!receiver || !isReceiving(section)) answers.set(section.mid, await this.#answer(section));
+    await Promise.all([receiver?.offered(media), opened]);
+    // From here on without a pause, so that the answer states what is sent now.
+    for (const section of media) if (receiver && isReceiving(section)) answers.set(section.mid, receiver.answer(section));
+    const sections = offer.sections.map(({ kind, mid }) => answers.get(mid) ?? { kind: kind as DataSection['kind'], mid });
     this.#version += 1;
     const answer = writeAnswer({ offer, transport: this.#transport, sections, sessionId: this.#sessionId, version: this.#version });
-    return new SessionDescription({ type: 'answer', sdp: answer, id });
+    return new SessionDescription({ type: 'answer', sdp: answer, id, midToTrackId: receiver?.trackSids ?? {} });
+  }
+
+  /** The client got the answer. */
+  async answerSent(): Promise<void> {
+    await this.#options.receiver?.answerSent();
   }
 
   /** @throws ServiceError `track_not_found` */

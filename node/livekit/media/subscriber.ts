@@ -1,15 +1,16 @@
-// Subscriber connection of a LiveKit client: offers what the client receives, one offer at a time.
+// Subscriber connection of a LiveKit client with two peer connections: offers what the client receives, one offer at a time.
 import { SessionDescription } from '@livekit/protocol';
-import { transportOptionsSchema } from '../../api/media-objects.ts';
-import type { SubscribedTrack } from '../../api/socket/peer-events.ts';
-import type { Kind } from '../../api/track.ts';
-import { Timer } from '../common/timer.ts';
-import type { RoomSession } from '../rooms/peers/room-session.ts';
-import { type AnswerSection, newSessionId, type TransportOptions, writeOffer } from '../sdp/answer.ts';
-import type { RtpCapabilities, RtpParameters } from '../sdp/codecs.ts';
-import { renegotiationLimits } from '../sdp/description.ts';
-import { isRejected, parseOffer } from '../sdp/offer.ts';
-import { participantSid, trackSid } from './ids.ts';
+import { transportOptionsSchema } from '../../../api/media-objects.ts';
+import type { SubscribedTrack } from '../../../api/socket/peer-events.ts';
+import type { Kind } from '../../../api/track.ts';
+import { Timer } from '../../common/timer.ts';
+import type { RoomSession } from '../../rooms/peers/room-session.ts';
+import { type AnswerSection, newSessionId, type TransportOptions, writeOffer } from '../../sdp/answer.ts';
+import type { RtpCapabilities, RtpParameters } from '../../sdp/codecs.ts';
+import { renegotiationLimits } from '../../sdp/description.ts';
+import { isRejected, parseOffer } from '../../sdp/offer.ts';
+import { participantSid, trackSid } from '../ids.ts';
+import { VisibleTracks } from './visible-tracks.ts';
 
 /** Timeout of an answer, in milliseconds. */
 const answerTimeoutMs = 30_000;
@@ -32,14 +33,26 @@ export type SubscriberOptions = {
   failed: (reason: string) => void;
 };
 
-export class Subscriber {
+/** How a client receives tracks. */
+export interface TrackReceiver {
+  readonly visible: VisibleTracks;
+  /** The room sends tracks from the response of the client on. */
+  subscribed(tracks: readonly SubscribedTrack[]): void;
+  unsubscribed(trackId: string): void;
+  /** An answer of the client. @throws ServiceError `offer_rejected` and others */
+  answered(answer: { sdp: string; id: number }): Promise<void>;
+  /** The client has a new socket. */
+  resumed(): Promise<void>;
+  close(): void;
+}
+
+export class Subscriber implements TrackReceiver {
+  readonly visible: VisibleTracks;
   readonly #options: SubscriberOptions;
   readonly #sessionId = newSessionId();
   readonly #sections: Section[] = [];
   /** Sections that the client receives. */
   readonly #answered = new WeakSet<Section>();
-  /** Tracks that the client does not show now. */
-  readonly #disabled = new Set<string>();
   /** Of the client: those of the room, without codecs that it rejected. */
   #capabilities: RtpCapabilities = {};
   #transport: TransportOptions | undefined;
@@ -53,6 +66,7 @@ export class Subscriber {
 
   constructor(options: SubscriberOptions) {
     this.#options = options;
+    this.visible = new VisibleTracks(options.room, (trackId) => this.#isAnswered(trackId));
   }
 
   /** Creates the transport. @throws ServiceError of the media */
@@ -70,7 +84,6 @@ export class Subscriber {
     else this.#initial = new Timer(initialDelayMs, () => this.#offer());
   }
 
-  /** The room sends tracks, after the answer of the client. */
   subscribed(tracks: readonly SubscribedTrack[]): void {
     for (const track of tracks) this.#add(track);
     this.#changed = true;
@@ -87,7 +100,7 @@ export class Subscriber {
   }
 
   unsubscribed(trackId: string): void {
-    this.#disabled.delete(trackId);
+    this.visible.forget(trackId);
     const section = this.#sectionOf(trackId);
     if (!section) return;
     section.state = 'closed';
@@ -95,8 +108,8 @@ export class Subscriber {
     this.#offer();
   }
 
-  /** Restarts ICE: the client has a new socket, perhaps on another network. */
-  async restart(): Promise<void> {
+  /** Restarts ICE: the client may be on another network. */
+  async resumed(): Promise<void> {
     const transport = this.#transport;
     if (!transport) return;
     const iceParameters = transportOptionsSchema.shape.iceParameters.parse(await this.#options.room.media.restartIce(transport.id));
@@ -108,7 +121,6 @@ export class Subscriber {
     this.#offer();
   }
 
-  /** @throws ServiceError `offer_rejected` and others */
   async answered({ sdp, id }: { sdp: string; id: number }): Promise<void> {
     const pending = this.#pending;
     const transport = this.#transport;
@@ -127,23 +139,6 @@ export class Subscriber {
     this.#offer();
   }
 
-  /** Pauses a track that the client does not show. @throws ServiceError `track_not_found` */
-  async setEnabled(trackId: string, enabled: boolean): Promise<void> {
-    if (enabled === this.isEnabled(trackId)) return;
-    const { subscriptions, media } = this.#options.room;
-    if (enabled) this.#disabled.delete(trackId);
-    else this.#disabled.add(trackId);
-    // Otherwise the answer of the client starts it.
-    if (!this.#isAnswered(trackId)) return;
-    if (enabled) await subscriptions.ready(trackId);
-    await media.setSubscriptionPaused(trackId, !enabled);
-  }
-
-  /** False while the client does not show the track. */
-  isEnabled(trackId: string): boolean {
-    return !this.#disabled.has(trackId);
-  }
-
   close(): void {
     this.#closed = true;
     this.#initial?.stop();
@@ -160,25 +155,21 @@ export class Subscriber {
   }
 
   async #settle({ sections }: Pending, accepted: ReadonlySet<string>): Promise<void> {
-    const { room } = this.#options;
-    const ready: string[] = [];
-    const hidden: string[] = [];
+    const started: string[] = [];
     const rejected: Section[] = [];
     for (const { section, closing } of sections) {
       if (closing) {
         section.state = 'free';
       } else if (accepted.has(section.mid)) {
         const { state, trackId } = section;
-        if (state === 'live' && !this.#answered.has(section)) (this.#disabled.has(trackId) ? hidden : ready).push(trackId);
+        if (state === 'live' && !this.#answered.has(section)) started.push(trackId);
         this.#answered.add(section);
       } else if (section.state === 'live') {
         rejected.push(section);
       }
     }
-    await room.subscriptions.allReady(ready);
+    await this.visible.start(started);
     for (const section of rejected) await this.#rejected(section);
-    // Their publishers need not send them. Fails only if the track or the worker has ended, which is reported elsewhere.
-    await Promise.all(hidden.map((trackId) => room.media.setSubscriptionPaused(trackId, true).catch(() => {})));
   }
 
   /** The client cannot decode the codec of a section, which is rejected by both sides now. */
