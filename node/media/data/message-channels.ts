@@ -40,7 +40,7 @@ export class NodeMessageChannels implements MessageChannels {
   readonly #options: MessageChannelsOptions;
   /** Label of each stream that the client opened. */
   readonly #incoming = new Map<number, string>();
-  /** Those that acknowledge on streams of the client, by stream. */
+  /** Those that respond on streams of the client, by stream. */
   readonly #acknowledging = new SingleFlight<DataConsumer>(mediaClosedError);
   readonly #outgoing = new Map<string, Outgoing>();
   readonly #owned: { close(): void }[] = [];
@@ -123,24 +123,27 @@ export class NodeMessageChannels implements MessageChannels {
 
   async #acknowledge(streamId: number, label: string): Promise<void> {
     const { send, recv, channels } = this.#options;
-    const channel = send === recv && !this.#outgoing.has(label) ? channels.find((each) => each.label === label) : undefined;
-    if (channel) return this.#begin(channel, streamId, ackMessage);
-    const consumer = await this.#acknowledging.getOrMake(String(streamId), () => this.#consume(send, streamId, true));
-    await consumer.send(ackMessage, payloadProtocol.dcep);
+    const channel = send === recv ? channels.find((each) => each.label === label) : undefined;
+    const reliable = channel?.reliable ?? true;
+    const consumer = await this.#acknowledging.getOrMake(String(streamId), () => this.#consume(send, streamId, reliable));
+    await this.#begin(consumer, ackMessage, channel);
   }
 
   async #openOutgoing(): Promise<void> {
     // The node is the DTLS server, so its streams have odd numbers.
-    for (const [index, channel] of this.#options.channels.entries())
-      await this.#begin(channel, 2 * index + 1, openMessage(channel.label, channel.reliable));
+    const { recv, channels } = this.#options;
+    for (const [index, channel] of channels.entries()) {
+      const consumer = await this.#consume(recv, 2 * index + 1, channel.reliable);
+      await this.#begin(consumer, openMessage(channel.label, channel.reliable), channel);
+    }
   }
 
-  /** `first`: the message of DCEP with which the node begins to send. */
-  async #begin({ label, reliable }: MessageChannel, streamId: number, first: Buffer): Promise<void> {
-    const consumer = await this.#consume(this.#options.recv, streamId, reliable);
+  /** `first`: the message of DCEP with which the node begins to send. `channel`: what it sends then. */
+  async #begin(consumer: DataConsumer, first: Buffer, channel: MessageChannel | undefined): Promise<void> {
     await consumer.setBufferedAmountLowThreshold(lowWater);
     await consumer.send(first, payloadProtocol.dcep);
-    this.#outgoing.set(label, { consumer, reliable, queue: [], bytes: 0, busy: false });
+    if (!channel || this.#outgoing.has(channel.label)) return;
+    this.#outgoing.set(channel.label, { consumer, reliable: channel.reliable, queue: [], bytes: 0, busy: false });
   }
 
   /** mediasoup assigns stream numbers itself, before its first await; DCEP needs the number of the channel. */

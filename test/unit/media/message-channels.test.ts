@@ -4,6 +4,7 @@ import { EventEmitter } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { openMessage, payloadProtocol } from '../../../node/media/data/dcep.ts';
 import { type MessageChannelsOptions, NodeMessageChannels } from '../../../node/media/data/message-channels.ts';
+import { eventually } from '../../kit/eventually.ts';
 import { turns } from '../../kit/turns.ts';
 
 class Tap extends EventEmitter {
@@ -22,7 +23,8 @@ class Tap extends EventEmitter {
   close() {}
 }
 
-async function open(t: TestContext) {
+/** `single`: one transport for both directions. */
+async function open(t: TestContext, { single = false } = {}) {
   const taps: Tap[] = [];
   const received: string[] = [];
   const sending: Tap[] = [];
@@ -31,10 +33,11 @@ async function open(t: TestContext) {
     sending.push(consumer);
     return consumer;
   };
+  const both = { produceData: async () => ({ id: 'p', close: () => {} }), consumeData };
   const options = {
     worker: { call: (_: string, call: Promise<unknown>) => call },
-    send: { produceData: async () => ({ id: 'p', close: () => {} }), consumeData },
-    recv: { consumeData, sctpState: 'new', on: () => {} },
+    send: both,
+    recv: single ? both : { consumeData, sctpState: 'new', on: () => {} },
     direct: {
       consumeData: async () => {
         const tap = new Tap();
@@ -43,7 +46,7 @@ async function open(t: TestContext) {
       },
     },
     source: { id: 's' },
-    channels: [],
+    channels: [{ label: '_lossy', reliable: false }],
     listener: { message: (_label: string, message: Buffer) => received.push(message.toString()) },
   };
   const channels = new NodeMessageChannels(options as unknown as MessageChannelsOptions);
@@ -84,5 +87,12 @@ test('a channel that a client opens again and again is acknowledged by one consu
   const { sending, openChannel } = await open(t);
   for (let index = 0; index < 100; index += 1) openChannel();
   await turns();
+  assert.equal(sending.length, 1);
+});
+
+test('over one transport the node sends in a channel that the client opened, with one consumer however often that opens', async (t) => {
+  const { sending, channels, openChannel } = await open(t, { single: true });
+  for (let index = 0; index < 100; index += 1) openChannel();
+  await eventually('the channel is open', () => channels.send('_lossy', Buffer.from('x')));
   assert.equal(sending.length, 1);
 });
