@@ -35,7 +35,8 @@ type Section = {
   use: Use | undefined;
 };
 type Taken = { stream: SectionStream; release: () => void };
-type Waiting = { kind: Kind; taken: PromiseWithResolvers<Taken> };
+/** `requested`: the client was requested to offer a section for it. */
+type Waiting = { kind: Kind; taken: PromiseWithResolvers<Taken>; requested: boolean };
 
 export type SectionReceiverOptions = {
   room: RoomSession;
@@ -79,7 +80,7 @@ export class SectionReceiver implements TrackReceiver, ReceiverSections {
     const free = this.#free(kind);
     if (free) return this.#use(free);
     const taken = Promise.withResolvers<Taken>();
-    this.#waiting.push({ kind, taken });
+    this.#waiting.push({ kind, taken, requested: false });
     this.#request();
     return taken.promise;
   }
@@ -156,6 +157,7 @@ export class SectionReceiver implements TrackReceiver, ReceiverSections {
     this.#requested.stop();
     this.#requested = undefined;
     this.#changed = true;
+    for (const waiting of this.#waiting) waiting.requested = false;
     this.#request();
   }
 
@@ -249,13 +251,15 @@ export class SectionReceiver implements TrackReceiver, ReceiverSections {
     else if (!this.#isSettling) this.#settled();
   }
 
-  /** Unless the client already knows, or an answer follows. */
+  /** Unless the client already knows, or an answer follows. Once for each section: the client may have none that the room can use. */
   #request(): void {
     const { request, failed } = this.#options;
-    if (this.#closed || !this.#negotiated || this.#requested || (!this.#changed && this.#waiting.length === 0)) return;
-    const missing = (kind: Kind) => this.#waiting.filter((waiting) => waiting.kind === kind).length;
+    const missing = this.#waiting.filter(({ requested }) => !requested);
+    if (this.#closed || !this.#negotiated || this.#requested || (!this.#changed && missing.length === 0)) return;
+    for (const waiting of missing) waiting.requested = true;
+    const count = (kind: Kind) => missing.filter((waiting) => waiting.kind === kind).length;
     this.#requested = new Timer(offerTimeoutMs, () => failed('no offer after a request'));
-    request(missing('audio'), missing('video'));
+    request(count('audio'), count('video'));
   }
 }
 

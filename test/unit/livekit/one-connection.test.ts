@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { AddTrackRequest, ClientInfo, ClientInfo_SDK, ConnectionSettings, SyncState, WrappedJoinRequest } from '@livekit/protocol';
+import { AddTrackRequest, ClientInfo, ClientInfo_SDK, ConnectionSettings, Ping, SyncState, WrappedJoinRequest } from '@livekit/protocol';
 import { parse } from 'sdp-transform';
 import { ServiceError } from '../../../api/errors.ts';
 import type { Kind } from '../../../api/track.ts';
@@ -76,6 +76,21 @@ test('a client is requested to offer more sections, and a section is used again 
   const again = await answered(ada, 4);
   assert.equal(again.sids[1], trackSid('fourth'));
   assert.notEqual(again.ssrc('1'), first.ssrc('1'));
+});
+
+test('a client that offers no section for a track is requested once', async (t) => {
+  const { openSingle, publish } = await start(t);
+  await publish('camera', 'video');
+  const ada = await openSingle('ada', { publisherOffer: receivingOffer(['audio']) });
+  assert.deepEqual((await answered(ada, 1)).sids, {});
+  assert.equal((await ada.waitFor('mediaSectionsRequirement')).numVideos, 1);
+  for (const id of [2, 3]) {
+    ada.send({ case: 'offer', value: receivingOffer(['audio'], id) });
+    await answered(ada, id);
+  }
+  ada.send({ case: 'pingReq', value: new Ping() });
+  await ada.waitFor('pongResp');
+  assert.equal(ada.messages.filter((message) => message.case === 'mediaSectionsRequirement').length, 1);
 });
 
 test('an offer may have 256 sections', async (t) => {
