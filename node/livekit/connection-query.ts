@@ -24,6 +24,12 @@ const querySchema = z.object({
 /** SDKs with the core in Rust. Without fast publishing, they hang if a track is published during a negotiation (livekit/rust-sdks#1252). */
 const nativeSdks = new Set(['rust', 'node', 'python', 'cpp', 'unity']);
 
+/**
+ * SDKs with the core in JavaScript. After such a client joined again automatically, it shows no participant or track of which it hears within 2 s
+ * after `Reconnected`, if it publishes itself: it delays their events until the next such time.
+ */
+const scriptSdks = new Set(['js']);
+
 export type ConnectionQuery = {
   token: string;
   autoSubscribe: boolean;
@@ -32,6 +38,8 @@ export type ConnectionQuery = {
   resume: string | undefined;
   /** The client offers its publisher connection at once, and each track after the answer to the offer before. */
   fastPublish: boolean;
+  /** The client may not handle events in the first seconds after it joined again. */
+  delaysEvents: boolean;
   /** The client has one peer connection. */
   single: boolean;
   /** With which the client begins. */
@@ -47,20 +55,21 @@ export function readConnection({ url, authorization = '' }: Pick<UpgradeRequest,
     // The value of a field may be the token.
     throw new ServiceError('invalid_field', validationMessage(result.error, {}, 'the query'));
   }
-  const { access_token: inQuery, auto_subscribe, reconnect, sid, sdk = '', join_request: joinRequest } = result.data;
+  const { access_token: inQuery, auto_subscribe, reconnect, sid, sdk: inAddress = '', join_request: joinRequest } = result.data;
   // Browsers cannot set headers of websockets; other clients do.
   const token = inQuery ?? /^bearer +(\S+) *$/i.exec(authorization)?.[1];
   if (!token) throw new ServiceError('missing_token', 'Missing token');
   const single = (start < 0 ? url : url.slice(0, start)) === livekitSinglePath;
-  const stated = single ? readJoinRequest(joinRequest) : { autoSubscribe: auto_subscribe, reconnect, sid, sdk, requests: [] };
+  const stated = single ? readJoinRequest(joinRequest) : { autoSubscribe: auto_subscribe, reconnect, sid, sdk: inAddress, requests: [] };
   const { autoSubscribe, requests } = stated;
-  const fastPublish = nativeSdks.has(stated.sdk.toLowerCase());
+  const sdk = stated.sdk.toLowerCase();
   return {
     token,
     autoSubscribe,
     reconnect: stated.reconnect,
     resume: stated.reconnect ? stated.sid : undefined,
-    fastPublish,
+    fastPublish: nativeSdks.has(sdk),
+    delaysEvents: scriptSdks.has(sdk),
     single,
     requests,
   };

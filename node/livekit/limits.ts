@@ -23,6 +23,8 @@ export const livekitLimits = {
   pauseDelay: layerPauseDelayMs,
   /** Interval of reports of the connection quality. */
   qualityInterval: 5_000,
+  /** For which a client that joined again gets no events: the 2 s of ConnectionQuery.delaysEvents, and a second for a busy page. */
+  rejoinHold: 3_000,
   /** Timeout of the closing handshake. */
   closeTimeout: 2_000,
 } as const;

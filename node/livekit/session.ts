@@ -27,6 +27,7 @@ export type SessionLimits = RequestQueueLimits & {
   readonly pongTimeout: number;
   readonly minPongTimeout: number;
   readonly pauseDelay: number;
+  readonly rejoinHold: number;
 };
 export type LiveKitSessionOptions = Pick<RequestQueueOptions, 'rateLimit' | 'work'> & {
   log: Log;
@@ -42,6 +43,12 @@ export type LiveKitSessionOptions = Pick<RequestQueueOptions, 'rateLimit' | 'wor
   getsPackets: (peerId: string) => boolean;
   /** A token that expires later, for a client that joins again. Undefined if there is none. @throws ServiceError */
   renewToken: (token: string) => Promise<RenewedToken | undefined>;
+  /** A token that tells when the client joins again. Undefined if there is none. @throws ServiceError */
+  rejoinToken: (token: string) => Promise<string | undefined>;
+  /** True: the client has such a token. */
+  rejoin: boolean;
+  /** True: once the client has joined, further events wait for a while. */
+  holdEvents: boolean;
   /** False: the client subscribes to each track itself. */
   autoSubscribe: boolean;
   /** True: the client publishes as ConnectionQuery states. */
@@ -54,8 +61,7 @@ export type LiveKitSessionOptions = Pick<RequestQueueOptions, 'rateLimit' | 'wor
 
 /** Messages with which a client responds to a subscribed track. */
 const responsesPerTrack = 4;
-/** Events that are held until the client has joined. */
-const maxEarlyEvents = 10_000;
+const maxHeldEvents = 10_000;
 
 export class LiveKitSession implements PeerConnection {
   readonly sid = `PA_${randomBytes(12).toString('base64url')}`;
@@ -68,8 +74,9 @@ export class LiveKitSession implements PeerConnection {
   /** Resolves when requests may use the media, or the session has ended. */
   readonly #joined = Promise.withResolvers<void>();
   #socket: BinarySocket | undefined;
-  /** Undefined once the client has joined. */
-  #early: PeerEvent[] | undefined = [];
+  /** Events that wait until the client has joined and, if that is not its first time, handles events. Undefined after that. */
+  #held: PeerEvent[] | undefined = [];
+  #hold: Timer | undefined;
   #window: Timer | undefined;
   readonly #renewal: TokenRenewal;
   #token = '';
@@ -117,9 +124,9 @@ export class LiveKitSession implements PeerConnection {
   }
 
   send(event: PeerEvent): void {
-    if (this.#early) {
-      this.#early.push(event);
-      if (this.#early.length > maxEarlyEvents) this.leave('internalError');
+    if (this.#held) {
+      this.#held.push(event);
+      if (this.#held.length > maxHeldEvents) this.leave('internalError');
       return;
     }
     const { publisher, receiver } = this.#media ?? {};
@@ -154,7 +161,7 @@ export class LiveKitSession implements PeerConnection {
   }
 
   rated(peers: readonly RatedPeer[]): void {
-    const message = this.#early || !this.#socket ? undefined : this.#view.qualityMessage(peers);
+    const message = this.#held || !this.#socket ? undefined : this.#view.qualityMessage(peers);
     if (message) this.#send(message);
   }
 
@@ -178,6 +185,7 @@ export class LiveKitSession implements PeerConnection {
     const welcome = await this.peer.welcome();
     if (this.#ended) return;
     const { session } = this.peer;
+    const { limits } = this.#options;
     const capabilities = rtpCapabilitiesSchema.parse(welcome.rtpCapabilities);
     for (const message of this.#view.join(welcome, capabilities)) this.#send(message);
     const media = await this.#prepare(session, capabilities);
@@ -185,11 +193,30 @@ export class LiveKitSession implements PeerConnection {
     this.#media = media;
     if (!this.#options.autoSubscribe) session.subscriptions.setMode('manual');
     session.audioLevels = true;
-    const early = this.#early ?? [];
-    this.#early = undefined;
-    for (const event of early) this.send(event);
+    this.#release();
+    if (this.#options.holdEvents) {
+      this.#held = [];
+      this.#hold = new Timer(limits.rejoinHold, () => this.#release());
+    }
     media.start();
     this.#joined.resolve();
+    if (!this.#options.rejoin) await this.#sendRejoinToken();
+  }
+
+  #release(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const event of held) this.send(event);
+  }
+
+  /** Without it the client can join again too. */
+  async #sendRejoinToken(): Promise<void> {
+    try {
+      const token = await this.#options.rejoinToken(this.#token);
+      if (token !== undefined && !this.#ended) this.#renewed(token);
+    } catch (error) {
+      this.#options.log.error({ err: error }, 'could not sign token of client');
+    }
   }
 
   async #prepare(room: RoomSession, capabilities: RtpCapabilities): Promise<SessionMedia> {
@@ -313,7 +340,7 @@ export class LiveKitSession implements PeerConnection {
     this.#socket = undefined;
     const window = this.peer.timeout.resumeWindow(this.#options.resumeWindow(), silentFor);
     // A client that has not joined cannot resume.
-    if (this.#early) this.#end('left', silentFor);
+    if (!this.#media) this.#end('left', silentFor);
     else this.#window = new Timer(window, () => this.#end('goingAway', silentFor + window));
   }
 
@@ -322,6 +349,7 @@ export class LiveKitSession implements PeerConnection {
     if (this.#ended) return;
     this.#ended = true;
     this.#window?.stop();
+    this.#hold?.stop();
     this.#renewal.stop();
     this.#queue.end();
     this.#joined.resolve();

@@ -26,7 +26,7 @@ export type LiveKitSocketsOptions = Omit<BinaryAcceptorOptions, 'authenticate' |
   Pick<LiveKitSessionOptions, 'rateLimit' | 'resumeWindow'> &
   Pick<QualityReportsOptions, 'statsOf'> & {
     limits: BinaryAcceptorLimits & SessionLimits & { readonly qualityInterval: number };
-    access: Pick<AccessAdmission, 'verify' | 'renew' | 'isLocal' | 'openRoom' | 'enter'>;
+    access: Pick<AccessAdmission, 'verify' | 'renew' | 'forRejoin' | 'isLocal' | 'openRoom' | 'enter'>;
     /** Proxies the socket of a client whose room is on another node. */
     forward: ProxySocket;
     /** Request budget of a peer, shared with its other connections. */
@@ -134,17 +134,19 @@ export class LiveKitSockets {
     }
     await new WorkPayment(this.#options.workOf(peer)).pay(entryCost);
     if (!socket.open) return;
-    await this.#open(peer, query).start(socket, credentials, query.requests);
+    await this.#open(peer, query, access).start(socket, credentials, query.requests);
   }
 
-  #open(peer: Peer, { autoSubscribe, fastPublish, single }: ConnectionQuery): LiveKitSession {
+  #open(peer: Peer, { autoSubscribe, fastPublish, single, delaysEvents }: ConnectionQuery, { rejoin }: Access): LiveKitSession {
     const { log, limits, rateLimit, resumeWindow, workOf, iceServers, access } = this.#options;
     const find = (peerId: string) => this.#options.findPeer(peer.roomId, peerId);
     const session: LiveKitSession = new LiveKitSession(peer, {
       ...{ limits, rateLimit, resumeWindow, autoSubscribe, fastPublish, single, work: workOf(peer) },
+      ...{ rejoin, holdEvents: rejoin && delaysEvents },
       log: log.child({ room: peer.roomId, peer: peer.id }),
       iceServers: () => iceServers(peer),
       renewToken: (token) => access.renew(token),
+      rejoinToken: (token) => access.forRejoin(token),
       // A peer has the name that its backend gave it.
       identityOf: (peerId) => find(peerId)?.externalId ?? peerId,
       isAgent: (peerId) => find(peerId)?.rights.agent === true,

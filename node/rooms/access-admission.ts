@@ -10,7 +10,7 @@ import type { RenewedToken } from './tokens/token-renewal.ts';
 
 export type AccessAdmissionOptions = {
   rooms: Pick<LocalRooms, 'has' | 'room' | 'roomNotFoundError' | 'revoked'>;
-  tokens: Pick<AccessTokens, 'verify' | 'verifyServer' | 'renew'>;
+  tokens: Pick<AccessTokens, 'verify' | 'verifyServer' | 'renew' | 'forRejoin'>;
   /** Creates a room at the least loaded node, unless a node has it. */
   openRoom: (options: RoomOptions & { roomId: string }) => Promise<void>;
   /** True while other nodes may own unknown rooms. */
@@ -38,6 +38,11 @@ export class AccessAdmission {
   /** For a client that is connected: a token with which it may join again later. Undefined if there is none. @throws ServiceError */
   renew(token: string): Promise<RenewedToken | undefined> {
     return this.#options.tokens.renew(token);
+  }
+
+  /** For a client that has joined: a token that tells when it joins again. Undefined if there is none. @throws ServiceError */
+  forRejoin(token: string): Promise<string | undefined> {
+    return this.#options.tokens.forRejoin(token);
   }
 
   /** True if the room of the token is on this node. */

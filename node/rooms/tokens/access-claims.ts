@@ -26,6 +26,8 @@ export type Access = {
   agent: boolean;
   /** Agents that the room gets. */
   agents: readonly AgentRequest[];
+  /** True if the token is one of AccessTokens.forRejoin(). */
+  rejoin: boolean;
   /** Options of the room if it may be created; undefined if it must exist. */
   room: (RoomOptions & { roomId: string }) | undefined;
   /** Milliseconds since 1970. `issuedAt` is 0 if the token does not tell. */
@@ -56,6 +58,7 @@ const claimsSchema = z.object({
   metadata: optional(metadataSchema),
   attributes: optional(attributesSchema),
   kind: optional(z.string().max(64)),
+  rejoin: flag,
   video: z.object({
     room: idSchema,
     roomJoin: flag,
@@ -109,6 +112,7 @@ export function accessOf(payload: unknown, key: Omit<AccessKey, 'secret' | 'publ
     hidden: video.hidden === true,
     agent: claims.kind?.toLowerCase() === 'agent',
     agents: agentsOf(claims),
+    rejoin: claims.rejoin === true,
     room: video.roomCreate === true && key.roomCreate !== false ? roomOf(claims, key) : undefined,
     issuedAt: (iat ?? nbf ?? 0) * 1000,
     expiresAt: exp * 1000,

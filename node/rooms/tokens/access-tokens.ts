@@ -82,15 +82,25 @@ export class AccessTokens {
    */
   async renew(token: string): Promise<RenewedToken | undefined> {
     const { expiresAt } = await this.verify(token);
-    const { key, material } = this.#verifierOf(token);
-    if (key.secret === undefined) return undefined;
     const claims = decodeJwt(token);
     const now = this.#now() / 1000;
     const start = Math.min(claims.nbf ?? now, claims.iat ?? now, now);
     const exp = Math.floor(Math.min(now + expiresAt / 1000 - start, start + this.#options.maxTtl() / 1000));
     if (exp * 1000 <= expiresAt) return undefined;
-    const signed = await new SignJWT({ ...claims, exp }).setProtectedHeader({ alg: 'HS256', typ: 'JWT' }).sign(material);
-    return { token: signed, expiresAt: exp * 1000 };
+    const renewed = await this.#signAgain(token, { exp });
+    return renewed === undefined ? undefined : { token: renewed, expiresAt: exp * 1000 };
+  }
+
+  /** For a client that has joined: its token, with a claim that tells a later join from the first one. Undefined like renew(). */
+  forRejoin(token: string): Promise<string | undefined> {
+    return this.#signAgain(token, { rejoin: true });
+  }
+
+  /** The token of a connected client with other claims; undefined if the node has only the public key. @throws ServiceError `invalid_token` */
+  async #signAgain(token: string, claims: Record<string, unknown>): Promise<string | undefined> {
+    const { key, material } = this.#verifierOf(token);
+    if (key.secret === undefined) return undefined;
+    return new SignJWT({ ...decodeJwt(token), ...claims }).setProtectedHeader({ alg: 'HS256', typ: 'JWT' }).sign(material);
   }
 
   /** From its issue, or now if it does not tell, to its expiry. */

@@ -92,6 +92,9 @@ async function start(t: TestContext) {
         fastPublish: false,
         single: opened % 2 === 0,
         renewToken: async () => undefined,
+        rejoinToken: async () => undefined,
+        rejoin: false,
+        holdEvents: false,
         ended: ended.resolve,
       },
     });

@@ -111,6 +111,30 @@ test('a client joins again if its room was lost, and not if the room does not ex
   assert.deepEqual(await leave({}), [LeaveRequest_Action.DISCONNECT, DisconnectReason.JOIN_FAILURE]);
 });
 
+test('a client that joins again automatically gets the room at once, and later events after a delay', async (t) => {
+  const again = async (rejoinHold: number) => {
+    const { join, url, rooms } = await startLiveKitSockets(t, { limits: { ...livekitLimits, rejoinHold } });
+    const token = await (await join('ada')).waitFor('refreshToken');
+    await joinPeer(rooms, 'room', 'bob');
+    const ada = await LiveKitSocket.open(url, token, { sdk: 'js' });
+    assert.deepEqual(
+      (await ada.waitFor('join')).otherParticipants.map(({ identity }) => identity),
+      ['bob'],
+    );
+    await ada.waitFor('offer');
+    await joinPeer(rooms, 'room', 'carol');
+    return ada;
+  };
+  const holds = await again(60_000);
+  holds.send({ case: 'pingReq', value: new Ping() });
+  await holds.waitFor('pongResp');
+  const held = () => holds.messages.some((message) => message.case === 'update' && message.value.participants[0]?.identity === 'carol');
+  assert.equal(held(), false);
+  assert.ok(holds.messages.every((message) => message.case !== 'refreshToken'));
+  const released = await again(1);
+  await released.waitFor('update', ({ participants }) => participants[0]?.identity === 'carol');
+});
+
 test('the cause of a refusal depends on the error, and on whether the client was in the room', () => {
   const causes = [
     ['unavailable', true, false, 'resumeFailed'],

@@ -106,6 +106,7 @@ test('a denied peer is removed with its own close code, and access tokens issued
     hidden: false,
     agent: false,
     agents: [],
+    rejoin: false,
     room: undefined,
     issuedAt: Date.now() - 60_000,
     expiresAt: Date.now() + 60_000,

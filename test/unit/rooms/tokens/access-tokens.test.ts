@@ -64,6 +64,7 @@ describe('accepted', () => {
       hidden: false,
       agent: false,
       agents: [],
+      rejoin: false,
       room: undefined,
       issuedAt: now * 1000,
       expiresAt: (now + 600) * 1000,
@@ -325,9 +326,18 @@ describe('renewed', () => {
     assert.equal(await at(now + 23 * hour).renew(last.token), undefined);
   });
 
+  test('a token tells that its client joins again, and stays the same otherwise', async () => {
+    const token = await sign({ identity: 'alice' });
+    const again = (await at(now).forRejoin(token)) ?? '';
+    assert.deepEqual(await at(now).verify(again), { ...(await at(now).verify(token)), rejoin: true });
+    const renewed = await at(now + 60).renew(again);
+    assert.equal((await at(now + 60).verify(renewed?.token ?? '')).rejoin, true);
+  });
+
   test('an expired token is rejected, and a node with the public key alone signs none', async () => {
     await assert.rejects(at(now + 2 * hour).renew(await sign({ ttl: hour })), { code: 'invalid_token' });
     const token = await sign({ keyId: 'nist', key: nist.privateKey, alg: 'ES256' });
     assert.equal(await at(now + 60).renew(token), undefined);
+    assert.equal(await at(now + 60).forRejoin(token), undefined);
   });
 });
