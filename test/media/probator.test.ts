@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { root } from '../../tools/paths.mjs';
+import { eventually } from '../kit/eventually.ts';
 import { MediaLink } from '../kit/hostile/media-link.ts';
 import { vp8Packet, vp8Parameters } from '../kit/hostile/rtp.ts';
 import type { PeerSocket } from '../kit/network/peer-socket.ts';
@@ -20,23 +21,36 @@ type Capabilities = {
 const ssrcs = [7_001, 7_002];
 const packetInterval = 10;
 
-for (const [feedback, extension] of [
-  ['transport-cc', 'transport-wide-cc'],
-  ['goog-remb', 'abs-send-time'],
-] as const) {
-  test(`a client that offers ${feedback} with ${extension} gets packets of the probator`, async (t) => {
-    const node = await startNode(t);
-    await node.api.post('/room', { roomId: 'r' });
-    const open = async (peer: PeerSocket, direction: 'send' | 'recv') => {
-      const link = await MediaLink.open(peer, direction);
-      t.after(() => link.close());
-      return link;
-    };
-    const [sender, receiver] = [await enterRoom(t, node, 'r'), await enterRoom(t, node, 'r')];
-    const sending = await open(sender, 'send');
-    for (const ssrc of ssrcs)
-      assert.ok((await sender.request('publish', { transportId: sending.id, kind: 'video', rtpParameters: vp8Parameters(ssrc) })).ok);
+type Feedback = { feedback: string; extension: string };
+const transportWide: Feedback = { feedback: 'transport-cc', extension: 'transport-wide-cc' };
 
+/**
+ * A room with a sender of two videos. `receive` adds a receiver of both that understands only this feedback, and calls `seen` for each packet
+ * of the probator. `send` begins the videos, for all receivers: the sender ignores requests for key frames.
+ */
+async function startRoom(t: TestContext) {
+  const node = await startNode(t);
+  await node.api.post('/room', { roomId: 'r' });
+  const open = async (peer: PeerSocket, direction: 'send' | 'recv') => {
+    const link = await MediaLink.open(peer, direction);
+    t.after(() => link.close());
+    return link;
+  };
+  const sender = await enterRoom(t, node, 'r');
+  const sending = await open(sender, 'send');
+  for (const ssrc of ssrcs)
+    assert.ok((await sender.request('publish', { transportId: sending.id, kind: 'video', rtpParameters: vp8Parameters(ssrc) })).ok);
+  const send = () => {
+    let number = 0;
+    const started = performance.now();
+    const frames = setInterval(() => {
+      for (; number < dueSince(started, packetInterval); number += 1) for (const ssrc of ssrcs) sending.sendRtp(vp8Packet(ssrc, number));
+    }, packetInterval);
+    t.after(() => clearInterval(frames));
+  };
+
+  const receive = async ({ feedback, extension }: Feedback, seen: (packet: Buffer) => void) => {
+    const receiver = await enterRoom(t, node, 'r');
     const room = receiver.welcome.data?.rtpCapabilities as Capabilities;
     const understood = {
       codecs: room.codecs
@@ -50,17 +64,21 @@ for (const [feedback, extension] of [
     const { tracks } = await receiver.waitFor('tracksSubscribed');
     const trackIds = (tracks as { trackId: string }[]).map(({ trackId }) => trackId);
     assert.equal(trackIds.length, ssrcs.length);
-    const seen = new Promise<Buffer>((resolve) => {
-      receiving.onPacket = (packet) => packet.readUInt32BE(8) === 1_234 && resolve(packet);
-    });
+    receiving.onPacket = (packet) => {
+      if (packet.readUInt32BE(8) === 1_234) seen(packet);
+    };
     assert.ok((await receiver.request('tracksReady', { trackIds })).ok);
-    let number = 0;
-    const started = performance.now();
-    const frames = setInterval(() => {
-      for (; number < dueSince(started, packetInterval); number += 1) for (const ssrc of ssrcs) sending.sendRtp(vp8Packet(ssrc, number));
-    }, packetInterval);
-    t.after(() => clearInterval(frames));
+    return { receiver, room };
+  };
+  return { receive, send };
+}
 
+for (const each of [transportWide, { feedback: 'goog-remb', extension: 'abs-send-time' }]) {
+  test(`a client that offers ${each.feedback} with ${each.extension} gets packets of the probator`, async (t) => {
+    const { receive, send } = await startRoom(t);
+    const { promise: seen, resolve } = Promise.withResolvers<Buffer>();
+    const { receiver, room } = await receive(each, resolve);
+    send();
     const packet = await seen;
     assert.equal((packet[1] ?? 0) & 0x7f, 127);
     // One-byte header extensions (RFC 8285, section 4.2): the mid is not encrypted.
@@ -70,6 +88,23 @@ for (const [feedback, extension] of [
     assert.equal(receiver.events('tracksSubscribed').length, 1);
   });
 }
+
+test('two receivers get packets of the probator with numbers of their own, without gaps', async (t) => {
+  const { receive, send } = await startRoom(t);
+  const receivers: number[][] = [[], []];
+  for (const numbers of receivers) await receive(transportWide, (packet) => numbers.push(packet.readUInt16BE(2)));
+  send();
+  await eventually('both are probed', () => receivers.every(({ length }) => length > 1));
+  for (const [index, numbers] of receivers.entries()) {
+    const [first = 0] = numbers;
+    assert.deepEqual(
+      numbers,
+      numbers.map((_, at) => (first + at) & 0xffff),
+    );
+    const other = receivers[1 - index] ?? [];
+    assert.ok(!other.includes((first - 1) & 0xffff), `${first} continues the numbers of the other`);
+  }
+});
 
 test('the protocol reference describes the probator', () => {
   const page = readFileSync(join(root, 'docs/reference/protocol.md'), 'utf8');
