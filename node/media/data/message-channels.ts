@@ -77,11 +77,12 @@ export class NodeMessageChannels implements MessageChannels {
     return true;
   }
 
-  /** The transports end with the peer. Idempotent. */
+  /** Before the transports, which end with the peer. Idempotent. */
   close(): void {
     this.#closed = true;
     this.#pause?.stop();
-    for (const each of this.#owned.splice(0)) each.close();
+    // In reverse: the media worker closes the consumers of a producer with it, and would not find them afterwards.
+    for (const each of this.#owned.splice(0).reverse()) each.close();
     this.#outgoing.clear();
   }
 

@@ -20,12 +20,16 @@ class Tap extends EventEmitter {
 
   async setBufferedAmountLowThreshold() {}
   async send() {}
-  close() {}
+  closed = false;
+  close() {
+    this.closed = true;
+  }
 }
 
 /** `single`: one transport for both directions. */
 async function open(t: TestContext, { single = false } = {}) {
   const taps: Tap[] = [];
+  const closedBeforeTaps: string[] = [];
   const received: string[] = [];
   const sending: Tap[] = [];
   const consumeData = async () => {
@@ -33,7 +37,13 @@ async function open(t: TestContext, { single = false } = {}) {
     sending.push(consumer);
     return consumer;
   };
-  const both = { produceData: async () => ({ id: 'p', close: () => {} }), consumeData };
+  const produceData = async () => ({
+    id: 'p',
+    close: () => {
+      if (taps.some(({ closed }) => !closed)) closedBeforeTaps.push('p');
+    },
+  });
+  const both = { produceData, consumeData };
   const options = {
     worker: { call: (_: string, call: Promise<unknown>) => call },
     send: both,
@@ -57,7 +67,15 @@ async function open(t: TestContext, { single = false } = {}) {
   const send = (message: Buffer, protocol: number) => first.emit('message', message, protocol);
   const openChannel = () => send(openMessage('_lossy', false), payloadProtocol.dcep);
   openChannel();
-  return { taps, sending, received, channels, openChannel, say: (text: string) => send(Buffer.from(text), payloadProtocol.binary) };
+  return {
+    taps,
+    closedBeforeTaps,
+    sending,
+    received,
+    channels,
+    openChannel,
+    say: (text: string) => send(Buffer.from(text), payloadProtocol.binary),
+  };
 }
 
 test('of a client that sends too many messages, the media worker drops them for a second', async (t) => {
@@ -75,12 +93,14 @@ test('of a client that sends too many messages, the media worker drops them for 
 });
 
 test('closed channels read nothing, and a message of a stream without an opened channel is ignored', async (t) => {
-  const { taps, received, channels, say } = await open(t);
+  const { taps, closedBeforeTaps, received, channels, say } = await open(t);
   taps[1]?.emit('message', Buffer.from('x'), payloadProtocol.binary);
   say('read');
   channels.close();
   say('late');
   assert.deepEqual(received, ['read']);
+  // The media worker closes the consumers of a producer with it.
+  assert.deepEqual(closedBeforeTaps, []);
 });
 
 test('a channel that a client opens again and again is acknowledged by one consumer', async (t) => {
