@@ -1,52 +1,46 @@
-// Joins of LiveKit's unmodified client in Chromium: the same client joins both servers.
+// Joins of LiveKit's unmodified clients: the same client joins both servers.
+import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Page } from 'playwright-core';
 import { signAccessToken } from '../../kit/access-tokens.ts';
-import { startBrowser } from '../../kit/browser/browser.ts';
-import { makeBundle } from '../../kit/browser/plain-page.ts';
-import { eventually } from '../../kit/eventually.ts';
 import { benchContext } from '../bench-context.ts';
 import { readCpuTime } from '../machine.ts';
 import { tickMs, usedCpuOfTree } from '../processes.ts';
 import { quantile } from '../statistics.ts';
 import type { Sample } from './cases.ts';
-import { address, type RunningServer } from './servers.ts';
+import type { RunningServer, ServerNetwork } from './servers.ts';
 
-/** Joins before those that count: the server and the page still compile code. */
+/** Joins before those that count: server and client still compile code. */
 const warmUpJoins = 3;
-const readyTimeoutMs = 60_000;
-/** A secure context, which Playwright serves. */
-const origin = 'http://localhost';
+export const readyTimeoutMs = 60_000;
 
-type Join = { connected: number; firstFrame: number };
+/** Milliseconds since the client was told to connect. */
+export type Join = { connected: number; firstFrame: number };
+/** Two clients of one kind. */
+export type JoinClients = {
+  /** Publishes a video of 640x360 and a tone. The server may still start. */
+  publish: (token: string) => Promise<void>;
+  /** Joins the room of the token, and leaves it. */
+  join: (token: string) => Promise<Join>;
+};
+/** `room`: another one than that of the measurement. */
+export type OpenClients = (
+  t: TestContext,
+  network: ServerNetwork,
+  tokenFor: (identity: string, room?: string) => Promise<string>,
+) => Promise<JoinClients>;
 
-/** `wrap`: returns a program that runs another one at the server. */
-export async function measureJoins(
-  { pid, key }: RunningServer,
-  count: number,
-  wrap: (program: string) => Promise<string>,
-): Promise<Sample> {
+export async function measureJoins({ pid, key }: RunningServer, count: number, network: ServerNetwork, open: OpenClients): Promise<Sample> {
   const { t, end } = benchContext();
+  const tokenFor = (identity: string, room = 'join') =>
+    signAccessToken({ identity, room, video: { roomCreate: true }, keyId: key.id, key: new TextEncoder().encode(key.secret) });
   try {
-    const browser = await startBrowser(t, { wrap });
-    const script = await makeBundle('livekit-page.ts');
-    const pages: Page[] = [];
-    for (let index = 0; index < 2; index += 1) {
-      const page = await browser.newPage(undefined, { permissions: ['local-network-access'] });
-      await page.route(`${origin}/**`, (route) => route.fulfill({ contentType: 'text/html', body: '<!doctype html>' }));
-      await page.goto(origin);
-      await page.addScriptTag({ content: script, type: 'module' });
-      pages.push(page);
-    }
-    const [publisher, receiver] = pages as [Page, Page];
-    const token = (identity: string) =>
-      signAccessToken({ identity, room: 'join', video: { roomCreate: true }, keyId: key.id, key: new TextEncoder().encode(key.secret) });
-    await publish(publisher, await token('publisher'));
+    const clients = await open(t, network, tokenFor);
+    await clients.publish(await tokenFor('publisher'));
     const joins: Join[] = [];
     let before = machineState(pid);
     for (let index = 0; index < warmUpJoins + count; index += 1) {
       if (index === warmUpJoins) before = machineState(pid);
-      const join = await joinOnce(receiver, await token(`receiver-${index}`));
+      const join = await clients.join(await tokenFor(`receiver-${index}`));
       if (index >= warmUpJoins) joins.push(join);
       // Independent of the phase of the publisher's key frames, and of the rate at which servers request them.
       await sleep(1_000 + Math.random() * 1_000);
@@ -55,52 +49,6 @@ export async function measureJoins(
   } finally {
     await end();
   }
-}
-
-async function publish(page: Page, token: string): Promise<void> {
-  // The server may still start.
-  await eventually('the publisher connects', () => page.evaluate(connectPublisher, [`ws://${address}`, token] as const), {
-    within: readyTimeoutMs,
-    every: 500,
-  });
-  await page.evaluate(async () => {
-    const local = livekit.rooms.main?.room.localParticipant;
-    await local?.publishTrack(kit.pattern('rgb(200, 30, 30)'), { source: livekit.Track.Source.Camera });
-    await local?.publishTrack(kit.tone(440), { source: livekit.Track.Source.Microphone, dtx: false });
-  });
-}
-
-async function connectPublisher([url, token]: readonly [string, string]): Promise<boolean> {
-  livekit.rooms.main = new livekit.LiveKitRoom();
-  return livekit.rooms.main.room.connect(url, token).then(
-    () => true,
-    () => false,
-  );
-}
-
-/** Times since connect() is called: its result, and the first frame that is shown. */
-function joinOnce(page: Page, token: string): Promise<Join> {
-  return page.evaluate(
-    async ([url, signed]) => {
-      const { room } = new livekit.LiveKitRoom();
-      const shown = Promise.withResolvers<number>();
-      const timer = setTimeout(() => shown.reject(new Error('no frame within 15 s')), 15_000);
-      const began = performance.now();
-      room.on('trackSubscribed', (track) => {
-        const [video] = track.attachedElements;
-        if (video instanceof HTMLVideoElement) video.requestVideoFrameCallback(() => shown.resolve(performance.now() - began));
-      });
-      try {
-        await room.connect(url, signed);
-        const connected = performance.now() - began;
-        return { connected, firstFrame: await shown.promise };
-      } finally {
-        clearTimeout(timer);
-        await room.disconnect();
-      }
-    },
-    [`ws://${address}`, token] as const,
-  );
 }
 
 function times(joins: readonly Join[]): Sample {

@@ -35,12 +35,12 @@ type Launch = { command: readonly string[]; env: Record<string, string>; secrets
 
 /** Loopback only: the ports are free, and the kernel counts dropped datagrams of these programs alone. Requires root. */
 export class ServerNetwork {
-  readonly #name: string;
+  readonly name: string;
   readonly #folder: string;
   readonly #programs: Programs;
 
   private constructor(name: string, folder: string, programs: Programs) {
-    this.#name = name;
+    this.name = name;
     this.#folder = folder;
     this.#programs = programs;
   }
@@ -59,7 +59,7 @@ export class ServerNetwork {
 
   /** @param keepLog keeps the output of the servers */
   async close(keepLog: boolean): Promise<void> {
-    await removeNamespace(this.#name);
+    await removeNamespace(this.name);
     if (!keepLog) await rm(this.#folder, { recursive: true, force: true });
   }
 
@@ -97,7 +97,7 @@ export class ServerNetwork {
   }
 
   #inNamespace(core: number, command: readonly string[]): string[] {
-    return ['nsenter', `--net=/run/netns/${this.#name}`, 'taskset', '-c', String(core), ...command];
+    return ['nsenter', `--net=/run/netns/${this.name}`, 'taskset', '-c', String(core), ...command];
   }
 
   /** nsenter(1) and taskset(1) become the program, so its process id is that of the child. */

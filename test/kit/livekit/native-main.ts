@@ -20,7 +20,8 @@ import {
 import { levelOf, tone } from '../media/tones.ts';
 
 type Colour = readonly [number, number, number];
-type Publishing = { colour?: Colour; width?: number; height?: number; tone?: number };
+/** `interval`: of the frames, in milliseconds. */
+type Publishing = { colour?: Colour; width?: number; height?: number; interval?: number; tone?: number };
 type Sent = { topic: string; text: string; reliable: boolean; to?: string[] };
 export type NativeCommands = {
   publish: (publishing: Publishing) => Promise<void>;
@@ -33,11 +34,14 @@ export type NativeCommands = {
   /** Requests the RPC `hello` of another participant. */
   hello: (to: string, payload: string) => Promise<string>;
   leave: () => Promise<void>;
+  /** Joins a room, besides the one of the program, and leaves it. @returns milliseconds until it was connected, and until the first frame */
+  timeJoin: (url: string, token: string) => Promise<{ connected: number; firstFrame: number }>;
 };
 
 const sampleRate = 48_000;
 const block = sampleRate / 100;
 const frameIntervalMs = 100;
+const firstFrameTimeoutMs = 15_000;
 
 const room = new Room();
 const audio = new Map<string, Float32Array>();
@@ -96,10 +100,10 @@ function drawFrame([r, g, b]: Colour, width: number, height: number, step: numbe
   return new VideoFrame(data, width, height, VideoBufferType.I420);
 }
 
-async function publishVideo(colour: Colour, width: number, height: number): Promise<void> {
+async function publishVideo(colour: Colour, width: number, height: number, interval: number): Promise<void> {
   const source = new VideoSource(width, height);
   let step = 0;
-  setInterval(() => source.captureFrame(drawFrame(colour, width, height, step++)), frameIntervalMs).unref();
+  setInterval(() => source.captureFrame(drawFrame(colour, width, height, step++)), interval).unref();
   const track = LocalVideoTrack.createVideoTrack('camera', source);
   await room.localParticipant?.publishTrack(track, new TrackPublishOptions({ source: TrackSource.SOURCE_CAMERA, simulcast: true }));
 }
@@ -125,10 +129,30 @@ async function publishTone(frequency: number): Promise<void> {
   })();
 }
 
+async function timeJoin(url: string, token: string): Promise<{ connected: number; firstFrame: number }> {
+  const joining = new Room();
+  const shown = Promise.withResolvers<number>();
+  const timer = setTimeout(() => shown.reject(new Error('no frame in time')), firstFrameTimeoutMs);
+  const began = performance.now();
+  joining.on(RoomEvent.TrackSubscribed, async (track) => {
+    if (track.kind !== TrackKind.KIND_VIDEO) return;
+    await new VideoStream(track).getReader().read();
+    shown.resolve(performance.now() - began);
+  });
+  try {
+    await joining.connect(url, token, { autoSubscribe: true, dynacast: true });
+    const connected = performance.now() - began;
+    return { connected, firstFrame: await shown.promise };
+  } finally {
+    clearTimeout(timer);
+    await joining.disconnect();
+  }
+}
+
 const commands: NativeCommands = {
-  publish: async ({ colour, width = 320, height = 180, tone: frequency }) => {
+  publish: async ({ colour, width = 320, height = 180, interval = frameIntervalMs, tone: frequency }) => {
     // At once: the client negotiates the first track when the second one is published.
-    await Promise.all([colour && publishVideo(colour, width, height), frequency !== undefined && publishTone(frequency)]);
+    await Promise.all([colour && publishVideo(colour, width, height, interval), frequency !== undefined && publishTone(frequency)]);
   },
   share: (identity, frequency) => {
     const samples = audio.get(identity) ?? new Float32Array();
@@ -145,6 +169,7 @@ const commands: NativeCommands = {
   hello: async (destinationIdentity, payload) =>
     (await room.localParticipant?.performRpc({ destinationIdentity, method: 'hello', payload })) ?? '',
   leave: () => room.disconnect(),
+  timeJoin,
 };
 
 const [, , url = '', token = ''] = process.argv;

@@ -36,7 +36,13 @@ export class NativePeer {
   }
 
   /** Resolves when it is connected. `url`: of the node, reachable from the namespace. */
-  static async join(t: TestContext, network: NetworkNamespace, url: string, identity: string, token: string): Promise<NativePeer> {
+  static async join(
+    t: TestContext,
+    network: Pick<NetworkNamespace, 'name'>,
+    url: string,
+    identity: string,
+    token: string,
+  ): Promise<NativePeer> {
     const command = ['netns', 'exec', network.name, process.execPath, '--disable-warning=ExperimentalWarning', main];
     const child = spawn('ip', [...command, url.replace(/^http/, 'ws'), token], { stdio: 'pipe' });
     const ended = once(child, 'exit');
