@@ -48,9 +48,8 @@ export type ConnectionQuery = {
 
 /** @throws ServiceError `missing_token`, `invalid_field`, `bad_request` */
 export function readConnection({ url, authorization = '' }: Pick<UpgradeRequest, 'url' | 'authorization'>): ConnectionQuery {
-  const start = url.indexOf('?');
-  const values = Object.fromEntries(new URLSearchParams(start < 0 ? '' : url.slice(start)));
-  const result = querySchema.safeParse(values);
+  const { path, query } = splitUrl(url);
+  const result = querySchema.safeParse(Object.fromEntries(query));
   if (!result.success) {
     // The value of a field may be the token.
     throw new ServiceError('invalid_field', validationMessage(result.error, {}, 'the query'));
@@ -59,7 +58,7 @@ export function readConnection({ url, authorization = '' }: Pick<UpgradeRequest,
   // Browsers cannot set headers of websockets; other clients do.
   const token = inQuery ?? /^bearer +(\S+) *$/i.exec(authorization)?.[1];
   if (!token) throw new ServiceError('missing_token', 'Missing token');
-  const single = (start < 0 ? url : url.slice(0, start)) === livekitSinglePath;
+  const single = path === livekitSinglePath;
   const stated = single ? readJoinRequest(joinRequest) : { autoSubscribe: auto_subscribe, reconnect, sid, sdk: inAddress, requests: [] };
   const { autoSubscribe, requests } = stated;
   const sdk = stated.sdk.toLowerCase();
@@ -73,4 +72,10 @@ export function readConnection({ url, authorization = '' }: Pick<UpgradeRequest,
     single,
     requests,
   };
+}
+
+/** The URL of a request, which has no host. */
+export function splitUrl(url: string): { path: string; query: URLSearchParams } {
+  const start = url.indexOf('?');
+  return { path: start < 0 ? url : url.slice(0, start), query: new URLSearchParams(start < 0 ? '' : url.slice(start)) };
 }

@@ -2,6 +2,8 @@
 // gets the same, and short, because some clients limit the ids of media streams to 64 characters.
 import { createHash } from 'node:crypto';
 
+type TrackOwner = { trackId: string; peerId?: string | undefined; componentId?: string | undefined };
+
 /** 96 bits. */
 const digestLength = 16;
 
@@ -11,6 +13,12 @@ export function participantSid(id: string): string {
 
 export function trackSid(trackId: string): string {
   return `TR_${digestOf(trackId)}`;
+}
+
+/** `msid` of a received track (RFC 8830): clients read the participant and the track from the id of its stream. */
+export function msidOf({ trackId, peerId, componentId }: TrackOwner): { id: string; appdata: string } {
+  const sid = trackSid(trackId);
+  return { id: `${participantSid(peerId ?? componentId ?? '')}|${sid}`, appdata: sid };
 }
 
 export function roomSid(incarnation: string): string {

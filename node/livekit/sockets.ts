@@ -18,7 +18,7 @@ import {
 } from '../websocket/binary-acceptor.ts';
 import { forwardedSocket } from '../websocket/proxied-session.ts';
 import { QualityReports, type QualityReportsOptions } from './connection-quality.ts';
-import { type ConnectionQuery, readConnection } from './connection-query.ts';
+import { type ConnectionQuery, readConnection, splitUrl } from './connection-query.ts';
 import { encode, type LeaveCause, leaveMessage, refusalCause } from './messages.ts';
 import { LiveKitSession, type LiveKitSessionOptions, type SessionLimits } from './session.ts';
 
@@ -177,9 +177,7 @@ function dismiss(socket: BinarySocket, cause: LeaveCause): void {
 
 /** At the owning node, clients that authenticate with a header have their token in the query. */
 function pathOf({ url }: UpgradeRequest, token: string): string {
-  const start = url.indexOf('?');
-  const path = start < 0 ? url : url.slice(0, start);
-  const parameters = new URLSearchParams(start < 0 ? '' : url.slice(start));
-  parameters.set('access_token', token);
-  return `${path}?${parameters}`;
+  const { path, query } = splitUrl(url);
+  query.set('access_token', token);
+  return `${path}?${query}`;
 }

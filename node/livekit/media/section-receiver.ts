@@ -12,7 +12,7 @@ import { codecsOf, isRtx, type RtpCapabilities, type RtpParameters } from '../..
 import { renegotiationLimits } from '../../sdp/description.ts';
 import type { MediaSection } from '../../sdp/offer.ts';
 import { receiverParameters } from '../../sdp/receiver-parameters.ts';
-import { participantSid, trackSid } from '../ids.ts';
+import { msidOf, trackSid } from '../ids.ts';
 import type { TrackReceiver } from './subscriber.ts';
 import { VisibleTracks } from './visible-tracks.ts';
 
@@ -106,13 +106,18 @@ export class SectionReceiver implements TrackReceiver, ReceiverSections {
     const { use, parameters } = section;
     if (use?.state === 'ended') this.#freed.push(section);
     if (use?.state !== 'live' || !use.track) return { kind, mid, direction: 'inactive', parameters, rids: [] };
-    const { trackId, peerId, componentId } = use.track;
-    if (!use.answered) this.#started.push(trackId);
+    if (!use.answered) this.#started.push(use.track.trackId);
     use.answered = true;
     const { cname, ssrc, rtxSsrc } = use.stream;
     const encodings = [{ ssrc, ...(parameters.codecs.some(isRtx) && { rtx: { ssrc: rtxSsrc } }) }];
-    const msid = { id: `${participantSid(peerId ?? componentId ?? '')}|${trackSid(trackId)}`, appdata: trackSid(trackId) };
-    return { kind, mid, direction: 'sendonly', parameters: { ...parameters, encodings, rtcp: { cname } }, rids: [], msid };
+    return {
+      kind,
+      mid,
+      direction: 'sendonly',
+      parameters: { ...parameters, encodings, rtcp: { cname } },
+      rids: [],
+      msid: msidOf(use.track),
+    };
   }
 
   /** SIDs of the tracks that are sent, by mid. */

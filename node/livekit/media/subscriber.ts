@@ -9,7 +9,7 @@ import { type AnswerSection, newSessionId, type TransportOptions, writeOffer } f
 import type { RtpCapabilities, RtpParameters } from '../../sdp/codecs.ts';
 import { renegotiationLimits } from '../../sdp/description.ts';
 import { isRejected, parseOffer } from '../../sdp/offer.ts';
-import { participantSid, trackSid } from '../ids.ts';
+import { msidOf, trackSid } from '../ids.ts';
 import { VisibleTracks } from './visible-tracks.ts';
 
 /** Timeout of an answer, in milliseconds. */
@@ -18,11 +18,12 @@ const answerTimeoutMs = 30_000;
 const initialDelayMs = 100;
 const dataMid = 'data';
 
+type Msid = ReturnType<typeof msidOf>;
 /**
  * A section of the offers. `closed`: its track ended; `free`: the client has answered that, so that another track may use its position
  * (RFC 8829, section 5.2.2).
  */
-type Section = { mid: string; kind: Kind; trackId: string; parameters: RtpParameters; stream: string; state: 'live' | 'closed' | 'free' };
+type Section = { mid: string; kind: Kind; trackId: string; parameters: RtpParameters; msid: Msid; state: 'live' | 'closed' | 'free' };
 /** `closing`: the offer ends the section. */
 type Pending = { id: number; sections: readonly { section: Section; closing: boolean }[]; timer: Timer };
 
@@ -90,10 +91,10 @@ export class Subscriber implements TrackReceiver {
     this.#offer();
   }
 
-  #add({ trackId, kind, peerId, componentId, rtpParameters }: SubscribedTrack): void {
-    const parameters = rtpParameters as RtpParameters;
-    const stream = `${participantSid(peerId ?? componentId ?? '')}|${trackSid(trackId)}`;
-    const section: Section = { mid: parameters.mid ?? '', kind, trackId, parameters, stream, state: 'live' };
+  #add(track: SubscribedTrack): void {
+    const { trackId, kind } = track;
+    const parameters = track.rtpParameters as RtpParameters;
+    const section: Section = { mid: parameters.mid ?? '', kind, trackId, parameters, msid: msidOf(track), state: 'live' };
     const free = this.#sections.findIndex(({ state }) => state === 'free');
     if (free < 0) this.#sections.push(section);
     else this.#sections[free] = section;
@@ -207,7 +208,7 @@ function withoutCodec({ codecs = [], ...others }: RtpCapabilities, { codecs: [re
   return { ...others, codecs: codecs.filter(({ preferredPayloadType }) => preferredPayloadType !== rejected?.payloadType) };
 }
 
-function sectionLines({ kind, mid, state, parameters, stream, trackId }: Section): AnswerSection {
+function sectionLines({ kind, mid, state, parameters, msid }: Section): AnswerSection {
   if (state !== 'live') return { kind, mid, direction: 'inactive', codecs: parameters.codecs };
-  return { kind, mid, direction: 'sendonly', parameters, rids: [], msid: { id: stream, appdata: trackSid(trackId) } };
+  return { kind, mid, direction: 'sendonly', parameters, rids: [], msid };
 }
