@@ -250,11 +250,12 @@ export class MediaPeer implements PeerMedia {
   }
 
   #closeMedia(): void {
-    this.#data.close();
+    this.#data.closeMessages();
     // Closing the transports first ends all their tracks with one message each.
     this.#transports.close();
     this.#published.closeAll();
     this.#received.closeAll();
+    this.#data.close();
   }
 
   #allReceived(): [string, Consumer][] {

@@ -125,9 +125,15 @@ export class PeerData implements PeerDataMedia {
     return messages;
   }
 
-  close(): void {
+  /** Before the transports: the media worker then still has what they consist of. Idempotent. */
+  closeMessages(): void {
     this.#closed = true;
     this.#messages?.close();
+  }
+
+  /** After the transports, which end the data tracks. */
+  close(): void {
+    this.closeMessages();
     this.#published.closeAll();
     this.#received.closeAll();
   }
